@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from statistics import fmean
 from typing import NamedTuple, TypeVar
 
 from autoreason import events
@@ -81,6 +80,11 @@ class RecordedReview:
     """Of the pass before it."""
 
     @property
+    def verdict(self) -> events.Verdict | None:
+        """None where it is not decided, or had too few valid ballots."""
+        return self.decided.verdict if self.decided else None
+
+    @property
     def stages(self) -> list[list[events.BallotCast]]:
         """Its ballots by stage: of two, the older texts first."""
         return [list(cast) for _, cast in groupby(self.ballots, lambda ballot: ballot.stage)]
@@ -92,7 +96,7 @@ class RecordedReview:
 
 
 class Confirmation(NamedTuple):
-    """How judges who chose nothing compare the delivered text with the first draft."""
+    """How judges who chose nothing compare the text that was chosen with the first draft."""
 
     judges: int
     """Valid ballots."""
@@ -129,8 +133,10 @@ class Story:
     """Events that only their own room understands, in order."""
     incumbents: list[events.Incumbent] = field(default_factory=list)
     """Every incumbent, the first draft first; without those that a review went back behind."""
+    left: list[events.Incumbent] = field(default_factory=list)
+    """The text that stands after each pass and each review that is over, in their order."""
     _reviewed: int = 1
-    """How many of them the last review left."""
+    """How many incumbents the last review left."""
 
     @property
     def job(self) -> AnyJob | None:
@@ -173,11 +179,6 @@ class Story:
         return [trend for trend in found if trend is not None]
 
     @property
-    def trend(self) -> float | None:
-        """The mean of the last two reviews; None before the first."""
-        return fmean(self.trends[-2:]) if self.trends else None
-
-    @property
     def steps(self) -> list[RecordedPass | RecordedReview]:
         """Passes and reviews, in order."""
         # Where they have the same number, the pass was first: sorting keeps that.
@@ -190,13 +191,9 @@ class Story:
     @property
     def chosen(self) -> events.Incumbent | None:
         """The text that the review chose; before that the incumbent."""
-        if self.closing_review and self.closing_review.winner:
-            return next(
-                each
-                for each in self.closing_review.texts
-                if each.name == self.closing_review.winner
-            )
-        return self.incumbent
+        last = self.closing_review
+        texts = {each.name: each for each in last.texts} if last else {}
+        return texts[last.winner] if last and last.winner else self.incumbent
 
     @property
     def delivered(self) -> events.Delivered | None:
@@ -225,11 +222,6 @@ class Story:
 
     @property
     def confirmation(self) -> Confirmation | None:
-        """The delivered text against the first draft; None where no panel compared them, or chose the draft."""
-        return None if self.is_draft_preferred else self.fresh_votes
-
-    @property
-    def fresh_votes(self) -> Confirmation | None:
         """The text that was chosen against the first draft, whichever of them was delivered then."""
         panel = self.panels.get(CONFIRMATION)
         if not panel or not panel.verdict:
@@ -240,9 +232,8 @@ class Story:
     @property
     def is_draft_preferred(self) -> bool:
         """Whether the first draft is delivered because fresh judges preferred it to what was chosen."""
-        panel = self.panels.get(CONFIRMATION)
         is_draft = self.delivered is not None and self.delivered.origin == self.incumbents[0].name
-        return is_draft and panel is not None and panel.verdict is not None
+        return is_draft and self.confirmation is not None
 
     @property
     def streak(self) -> int:
@@ -287,8 +278,7 @@ class Story:
             case events.PromptsShortened():
                 self.shortened = event
             case events.ReviewDecided():
-                self._review().decided = event
-                self._go_back(event)
+                self._decide_review(event)
             case events.Delivered() | events.JobFinished():
                 self.end, self.status, self.reason = event, event.status, event.reason
             case events.BallotCast() | events.PanelDecided() if not is_in_pass(event.stage):
@@ -317,13 +307,15 @@ class Story:
             self.reviews.append(RecordedReview(number=number))
         return self.reviews[-1]
 
-    def _go_back(self, decided: events.ReviewDecided) -> None:
+    def _decide_review(self, event: events.ReviewDecided) -> None:
         """Take the line back to the text put first; where that is unknown, to where the review before left it."""
-        if decided.back:
+        self._review().decided = event
+        if event.back:
             names = [each.name for each in self.incumbents]
-            end = names.index(decided.winner) + 1 if decided.winner else self._reviewed
+            end = names.index(event.winner) + 1 if event.winner else self._reviewed
             del self.incumbents[end:]
         self._reviewed = len(self.incumbents)
+        self.left += filter(None, [self.chosen])
 
     def _apply_pass(self, event: events.AnyEvent) -> None:
         match event:
@@ -354,13 +346,13 @@ class Story:
     def _decide(self, event: events.PassDecided) -> None:
         finished, winner = self._current(pass_key(event.number)), event.winner
         finished.decided = event
-        if winner is None or winner == "A":
-            return
-        if winner not in finished.candidates:
-            raise _incomplete(f"pass {event.number} was won by {winner}, whose text is missing")
-        won = finished.candidates[winner]
-        name = f"pass {event.number}" + ("" if event.outcome == "unjudged" else f" {winner}")
-        self._promote(name, event.number, won.text, won.violations)
+        if winner not in (None, "A"):
+            if winner not in finished.candidates:
+                raise _incomplete(f"pass {event.number} was won by {winner}, whose text is missing")
+            won = finished.candidates[winner]
+            name = f"pass {event.number}" + ("" if event.outcome == "unjudged" else f" {winner}")
+            self._promote(name, event.number, won.text, won.violations)
+        self.left.append(self.incumbents[-1])
 
     def _promote(self, name: str, since: int, text: str, violations: tuple[Violation, ...]) -> None:
         new = events.Incumbent(name=name, since=since, text=text, keeps_contract=not violations)

@@ -230,7 +230,7 @@ def test_after_the_rounds_the_review_and_the_fresh_judges_are_shown() -> None:
     for event in made_up.whole_run()[:-2]:
         live.on_event(event)
     text = "\n".join(seen(live, terminal()))
-    assert "⠋ review          7 of 7: 6 for the merge of round 1, 1 for the first draft" in text
+    assert "⠋ review          7 of 7: 6 for the text of round 1, 1 for the first draft" in text
     assert "· fresh judges    0 of 9" in text
     assert "The rounds are over." in text
 
@@ -263,13 +263,15 @@ def test_without_a_vote_in_each_round_the_next_review_is_named_and_what_the_last
     for event in made_up.back()[2:]:
         live.on_event(event)
     assert seen(live, terminal())[3:-1] == [
-        "▲ round 1         2 faults, 1 serious; rewritten: 9 words; put right once, to…",
-        "▲ round 2         2 faults, 1 serious; rewritten: 9 words; put right once, to…",
-        "← review          7 judges ranked 3 texts; it went back to the text of round 1",
+        "▲ round 1         rewritten: 9 words; put right once, to keep the limits",
+        "▲ round 2         rewritten: 9 words; put right once, to keep the limits",
+        "← review          the text of round 1 is put first by 7 of 7 judges: back to it",
         "⠋ round 3         ",
         "",
         "Next review after round 4.",
     ]
+    wide = "rewritten: 9 words; put right once, to keep the limits  “No cost.”"
+    assert seen(live, terminal(120))[3] == f"▲ round 1         {wide}"
     live.on_signal(CallStarted("confirmation/judge/0/try/0", "judge", "m"))
     assert " fresh judges · " in describe_progress(live)
     assert "⠋ fresh judges    0 of 9" in seen(live, terminal())
@@ -316,7 +318,7 @@ def test_a_whole_run_is_a_line_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     assert lines[-2:] == [
         "0:00 round 3: kept on points, first places split 2 to 1",
-        "0:00 review: 7 judges ranked 2 texts; the merge of round 1 is first",
+        "0:00 review after round 3: the text of round 1 is put first by 6 of 7 judges",
     ]
     words = re.findall(r"\w+", out.getvalue())
     assert {"A", "B", "AB", "pass", "ballot", "panel"} & {*words} == {"A"}, "of the title"

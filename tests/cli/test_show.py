@@ -35,7 +35,7 @@ def finished(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> Inside:
 def test_each_round_is_a_line_with_one_judges_words_without_the_names_it_knew(
     finished: Inside,
 ) -> None:
-    title, first, _, draft, one, *others, _, more = finished("show").out.splitlines()
+    title, first, _, draft, one, *others, review, _, more = finished("show").out.splitlines()
     assert title.startswith("Write one sentence · ")
     assert first == "9 of 9 fresh judges prefer it to the first draft."
     assert draft == "○ first draft  5 words"
@@ -43,6 +43,7 @@ def test_each_round_is_a_line_with_one_judges_words_without_the_names_it_knew(
     for number, line in enumerate(others, 2):
         assert line.startswith(f"■ round {number}      kept, 3 of 3 ")
         assert line.endswith("“[The merge] is politer and …”")
+    assert review == "✓ review       the text of round 1 is put first by 7 of 7 judges"
     assert all(len(line) <= 80 for line in (one, *others))
     assert more == "--text · --diff · --round 4 · --evidence · --html run.html"
 

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from msgspec.structs import replace
-from tests.tournament.stage import USUAL, Answer, document, play, shown_texts, vote
+from tests.tournament.stage import UNSEEN, USUAL, Answer, document, play, shown_texts, vote
 
 from autoreason.contract import Contract
 from autoreason.events import AnyEvent, RunStarted
@@ -88,20 +88,18 @@ def random_script(seed: int, flaws: float = 0.1) -> dict[str, Answer]:
     }
 
 
+LINE = UNSEEN | {"confirmation": 9, "protocol": "robust", "required_lead": 1, "k": 3}
+
+
 def unseen(rng: random.Random) -> dict[str, Any]:
     """Rounds without a vote, and reviews in one stage or two."""
-    return {
-        "judges": 0,
-        "candidates": "B",
-        "protocol": "robust",
-        "required_lead": 1,
+    return LINE | {
         "passes": rng.choice((3, 7, 9)),
         "review_every": rng.choice((1, 2, 3)),
         "reviewers": rng.choice((2, 3, 7)),
         "ballot_texts": rng.choice((3, 4, 10)),
         "min_reviews": rng.choice((2, 9)),
         "review_texts": rng.choice((4, 9)),
-        "k": 3,
     }
 
 
@@ -123,18 +121,7 @@ BACK: dict[str, Answer] = {
     "judge": _say,
 }
 """A run whose reviews put the text of round 3 first, so that it goes back to it."""
-BACK_SETTINGS: dict[str, Any] = {
-    "protocol": "robust",
-    "judges": 0,
-    "candidates": "B",
-    "required_lead": 1,
-    "k": 3,
-    "passes": 7,
-    "review_every": 5,
-    "reviewers": 7,
-    "review_texts": 9,
-    "voting": "borda",
-}
+BACK_SETTINGS = LINE | {"passes": 7, "review_every": 5, "reviewers": 7, "voting": "borda"}
 
 
 def _write_anew(request: Request) -> str:

@@ -15,6 +15,8 @@ from autoreason.settings import Settings
 from autoreason.story import RecordedPass, RecordedReview, Story
 from autoreason.tournament.voting import count_votes, in_tie_order, pass_size, quorum
 
+Step = RecordedPass | RecordedReview
+
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_recorded_rules_change_nothing(seed: int) -> None:
@@ -26,30 +28,26 @@ def test_the_recorded_rules_change_nothing(seed: int) -> None:
         assert not recount.more + recount.fewer
 
 
-def winner(one: RecordedPass, choice: Choice, settings: Settings, models: int) -> str:
-    """Who wins a round by a choice; A where too few votes are left."""
-    if one.verdict is None:
-        return (one.decided.winner if one.decided else None) or "A"
-    cast = [ballot for ballot in one.ballots if judge_of(ballot, models) != choice.without]
+def winner(step: Step, choice: Choice, settings: Settings, models: int) -> str | None:
+    """Who wins a round, or a review of one stage, by a choice; None where too few votes are left."""
+    assert step.decided is not None
+    assert step.verdict is not None
+    cast = [ballot for ballot in step.ballots if judge_of(ballot, models) != choice.without]
     rankings = [ballot.ranking for ballot in cast if ballot.ranking]
-    size = pass_size(settings, one.verdict.scores)
-    if len(rankings) < size.quorum(len(cast)):
-        return "A"
-    order, lead = in_tie_order(one.verdict.scores, settings), size.required_lead
-    if choice.ties == "goes to the challenger":
-        order, lead = [*(name for name in order if name != "A"), "A"], 1
-    return count_votes(choice.rule, rankings, order, lead).winner
-
-
-def put_first(review: RecordedReview, choice: Choice, models: int) -> str | None:
-    """What a review of one stage puts first by a choice; None where too few votes are left."""
-    assert review.decided is not None
-    cast = [each for each in review.ballots if judge_of(each, models) != choice.without]
-    rankings = [each.ranking for each in cast if each.ranking]
-    if review.decided.verdict is None or len(rankings) < quorum(len(cast)):
-        return None
-    latest_first = [each.name for each in reversed(review.decided.texts)]
-    return count_votes(choice.rule, rankings, latest_first).winner
+    if isinstance(step, RecordedReview):
+        least, lead = quorum(len(cast)), 1
+        order = [each.name for each in reversed(step.decided.texts)]
+    else:
+        size, order = (
+            pass_size(settings, step.verdict.scores),
+            in_tie_order(step.verdict.scores, settings),
+        )
+        least, lead = size.quorum(len(cast)), size.required_lead
+        if choice.ties == "goes to the challenger":
+            order, lead = [*(name for name in order if name != "A"), "A"], 1
+    return (
+        count_votes(choice.rule, rankings, order, lead).winner if len(rankings) >= least else None
+    )
 
 
 def differences(story: Story, choice: Choice, settings: Settings) -> list[int]:
@@ -57,12 +55,10 @@ def differences(story: Story, choice: Choice, settings: Settings) -> list[int]:
     models = len({ballot.model for each in story.steps for ballot in each.ballots})
     found = []
     for at, step in enumerate((each for each in story.steps if each.decided), 1):
-        assert step.decided is not None
-        if isinstance(step, RecordedPass):
-            other = winner(step, choice, settings, models) != (step.decided.winner or "A")
-        else:
-            other = put_first(step, choice, models) not in (None, step.decided.winner)
-        found += [at] if other else []
+        if step.decided and step.verdict:
+            recorded = step.decided.winner or "A"
+            unknown = "A" if isinstance(step, RecordedPass) else recorded
+            found += [at] * ((winner(step, choice, settings, models) or unknown) != recorded)
     return found
 
 

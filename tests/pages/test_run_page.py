@@ -24,10 +24,11 @@ from tests.tournament.stage import USUAL, critique, document, vote
 from autoreason.characters import in_markup
 from autoreason.events import RunPaused
 from autoreason.exchange import Spent
-from autoreason.pages.run_page import check_limits, describe_fresh_judges, list_chapters
+from autoreason.pages.run_page import check_limits, describe_fresh_judges
 from autoreason.story import CONFIRMATION, RecordedReview, Story, build_story
 from autoreason.tournament.endings import summarize
 from autoreason.tournament.panel import verdict_of
+from autoreason.tournament.rounds import tell
 
 _EMPTY = ("meta", "input", "br", "hr", "rect", "path")
 
@@ -191,24 +192,17 @@ def test_reviews_stand_between_rounds_with_what_judges_ranked() -> None:
     story = play_story(3, BACK, **BACK_SETTINGS)
     page, found = read(story)
     places = [each for each in found.ids if each.startswith(("review", "r")) and each[-1].isdigit()]
-    assert places == [*(f"r{number}" for number in range(1, 6)), "review1", "r6", "r7", "review2"]
+    assert places == [*(f"r{number}" for number in range(1, 6)), "review5", "r6", "r7", "review7"]
     put_first = "the text of round 3 is put first by 7 of 7 judges"
     for said in (
-        *(
-            "Round 1: rewritten</h3>",
-            f"Review after round 5: {put_first}; it goes on from there</h3>",
-        ),
-        *(f"Review after round 7: {put_first}</h3>", "“[The text of round 3] says who pays.”"),
-        *(
-            "Given up in the review after round 5.",
-            "[The first draft] does not.",
-            "back to round 3",
-        ),
+        *("Round 1: rewritten</h3>", f"Review after round 5: {put_first}: back to it</h3>"),
+        *("“[The text of round 3] says who pays.”", "Given up in the review after round 5."),
+        *("[The first draft] does not.", "back to round 3"),
         "You put the first draft first. No judge did. The judges together chose the text of round 3.",
     ):
         assert said in page
     assert "without a vote" not in page
-    given_up = [each.place for each in list_chapters(story) if "Given up" in each.note]
+    given_up = [each.place for each in tell(story) if "Given up" in each.note]
     assert given_up == ["r4", "r5", "r6", "r7"]
     assert "It stops after this many" not in page
 
@@ -222,8 +216,9 @@ def test_a_draft_that_is_chosen_with_fewer_first_places_is_said_to_have_won_on_p
     ballots = [replace(one, ranking=each, order=each, labels=tuple("XYZ")) for each in rankings]
     verdict = verdict_of(ballots, (a, b, c), "borda", 4)
     chosen = replace(story.closing_review, winner=b, verdict=verdict)
-    story.reviews = [RecordedReview(ballots, chosen)]
-    assert "Draft 2 won on points, 9 to 8: every place counts" in read(story)[0]
+    story.reviews = [RecordedReview(ballots, chosen, number=story.reviews[-1].number)]
+    said = "Draft 2 is put first on points. It won on points, 9 to 8: every place counts"
+    assert said in read(story)[0]
 
 
 def test_a_pause_among_drafts_names_the_draft() -> None:

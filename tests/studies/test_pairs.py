@@ -14,7 +14,7 @@ from tests.journal.samples import create_run
 from tests.run.comparisons import comparison, duel
 from tests.run.runs import scripted, settings, start_run
 from tests.studies.lab.rivals import compared, comparing
-from tests.tournament.stage import vote
+from tests.tournament.stage import UNSEEN, vote
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
@@ -82,10 +82,9 @@ async def test_review_and_confirmation_add_their_votes_to_those_of_the_pass(
 
 
 async def test_a_review_in_two_stages_is_two_panels(journal: Journal) -> None:
-    unseen = {"judges": 0, "candidates": "B", "review_every": 4, "passes": 4, "confirmation": 0}
-    halves = {"ballot_texts": 3, "reviewers": 3}
+    halves = {"review_every": 4, "passes": 4, "ballot_texts": 3, "reviewers": 3}
     judges = by_seat(("made in 2", "made in 4", "made in 3", "made in 1", "First"))
-    result = await start_run(journal, scripted({"judge": judges}), changes={**unseen, **halves})
+    result = await start_run(journal, scripted({"judge": judges}), changes=UNSEEN | halves)
     found = find_pairs([result.run], journal=journal)
     # Three and three texts, one of them in both.
     assert (found.panels, len(found.pairs)) == (2, 6)

@@ -111,6 +111,8 @@ CONTESTS: dict[str, Any] = {
     "review_every": 0,
 }
 """A vote in every pass, one review at the end, and texts of any length."""
+UNSEEN: dict[str, Any] = {"judges": 0, "candidates": "B", "review_texts": 9, "confirmation": 0}
+"""Passes without a vote."""
 
 USUAL: dict[str, Answer] = {
     "author": document("First text."),

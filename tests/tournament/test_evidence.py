@@ -133,35 +133,15 @@ def test_a_panel_that_stops_where_the_vote_is_clear_is_not_one_of_as_many_judges
     assert chance_of_margin(SIX, 2) > chance_of_margin(6, 2)
 
 
-def test_sparing_judges_changes_no_winner_and_makes_no_tie_a_survival() -> None:
-    for judges in (3, 5, 7):
-        early = survival_chances(PanelSize(judges, early_stop=True))
-        assert early == pytest.approx(survival_chances(judges))
-
-
 @pytest.mark.parametrize("rule", ["borda", "majority", "copeland", "instant_runoff"])
-@pytest.mark.parametrize("lead", [2, 3])
-def test_a_required_lead_is_in_the_chance_of_a_survival(rule: str, lead: int) -> None:
+@pytest.mark.parametrize("lead", [1, 2, 3])
+def test_sparing_judges_leaves_the_chance_of_a_survival_with_any_lead(rule: str, lead: int) -> None:
     rankings = product(tuple(permutations("ABC")), repeat=3)
     expected = played_chances([count_votes(rule, each, "ABC", lead) for each in rankings])
     whole = PanelSize(3, required_lead=lead)
     assert survival_chances(whole, rule=rule) == pytest.approx(expected)
     early = survival_chances(replace(whole, early_stop=True), rule=rule)
     assert early == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("rule", ["borda", "instant_runoff"])
-def test_a_panel_that_grows_around_a_required_lead_keeps_the_incumbent_as_often_as_it_plays(
-    rule: str,
-) -> None:
-    size = replace(SIX, required_lead=2)
-    won = [
-        count_votes(rule, cast, "ABC", 2)
-        for cast in cast_panels(size, "ABC", rule, (), panels=1500)
-    ]
-    early = survival_chances(size, rule=rule)
-    assert played_chances(won) == pytest.approx(early, abs=0.052)
-    assert early == pytest.approx(survival_chances(replace(size, early_stop=False), rule=rule))
 
 
 def test_panels_too_large_to_follow_are_drawn() -> None:

@@ -79,11 +79,12 @@ def test_everybody_follows_everybody_else_equally_often(
 
 @given(fields, st.integers(1, 12), st.integers(0, 12), seeds)
 @steady
-def test_a_panel_that_grows_keeps_the_orders_it_has(
+def test_a_later_panel_goes_on_with_the_orders_where_the_one_before_left_them(
     candidates: tuple[str, ...], judges: int, more: int, seed: int
 ) -> None:
-    grown = balanced_orders(candidates, judges + more, seed)
-    assert grown[:judges] == balanced_orders(candidates, judges, seed)
+    for spread in (balanced_orders, random_orders):
+        both = spread(candidates, judges, seed) + spread(candidates, more, seed, judges)
+        assert both == spread(candidates, judges + more, seed)
 
 
 @pytest.mark.parametrize("spread", [balanced_orders, random_orders])

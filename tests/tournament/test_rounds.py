@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.tournament.stage import UNSEEN, play, vote
 
 from autoreason.events import (
     AnyEvent,
@@ -23,15 +24,16 @@ from autoreason.events import (
     ReviewDecided,
     Slot,
 )
+from autoreason.exchange import Request
 from autoreason.settings import Models, make_settings
 from autoreason.story import RecordedPass, Story, build_story
 from autoreason.tournament.panel import verdict_of
 from autoreason.tournament.rounds import (
+    Chapter,
     describe_text,
     is_new_draft,
-    reviews_of,
-    rounds_of,
     short_name,
+    tell,
     unblind,
 )
 
@@ -78,7 +80,7 @@ def test_every_round_appears_once_in_order_with_the_winner_that_is_recorded(
     winners: list[Slot | None],
 ) -> None:
     story = story_of(winners)
-    rounds = rounds_of(story)
+    rounds = tell(story)
     assert [each.number for each in rounds] == [*range(1, len(winners) + 1)]
     for each, winner in zip(rounds, winners, strict=True):
         assert each.outcome.startswith(SAYS[winner] if winner else "undecided: ")
@@ -103,84 +105,60 @@ def test_the_last_text_so_far_is_delivered_unless_a_review_chose_another(
     name = chosen.name if chosen else None
     story.apply(ReviewDecided(texts=texts, winner=name, verdict=None, preferred=None))
     assert story.text == (chosen or texts[-1]).text
-    assert len(rounds_of(story)) == len(winners)
+    assert len(tell(story)) == len(winners) + 1
 
 
-def reviewed(*winners: str | None) -> Story:
-    """Two rewrites, unseen, before each review; what each review puts first, and who says so: two of three judges."""
-    story = build_story([DraftReady(text="The draft.", words=2, given=False)])
-    for at, winner in enumerate(winners, 1):
-        for number in (2 * at - 1, 2 * at):
-            story.apply(PassStarted(number=number, words=2))
-            story.apply(CandidateReady(number=number, slot="B", text=f"Text {number}", words=2))
-            story.apply(
-                PassDecided(number=number, outcome="unjudged", winner="B", streak=0, words=2)
-            )
-        texts = tuple(story.incumbents)
-        names = tuple(each.name for each in texts)
-        labels = tuple(f"T{place}" for place, _ in enumerate(names))
-        for seat in range(3):
-            own = winner if seat < 2 else names[0]
-            ranking = (own, *(name for name in names if name != own)) if own else None
-            said = f"T{names.index(winner)} says who pays." if winner else ""
-            cast: dict[str, Any] = {"stage": f"review/{2 * at}", "seat": seat, "model": "test/x"}
-            cast |= {"order": names, "labels": labels, "reasoning": said}
-            story.apply(BallotCast(ranking=ranking if winner else None, **cast))
-        decided: dict[str, Any] = {"texts": texts, "verdict": None, "preferred": None}
-        back = winner != names[-1]
-        story.apply(ReviewDecided(winner=winner, after=2 * at, back=back, **decided))
-    return story
+async def reviewed(*reviews: str) -> list[Chapter]:
+    """Two rewrites, unseen, before each review: how its judges rank draft and rounds; 0 is not at all."""
+
+    def judge(request: Request) -> str:
+        _, after, _, seat, *_ = request.key.split("/")
+        best = reviews[int(after) // 2 - 1].split(", ")[int(seat)].split()
+        texts = [f"made in {each}." if each != "d" else "First" for each in best]
+        return "I cannot say." if best == ["0"] else vote(*texts)(request)
+
+    judges = len(reviews[0].split(", "))
+    held = {"passes": 2 * len(reviews), "review_every": 2, "reviewers": judges}
+    played = await play({"judge": judge}, **UNSEEN | held)
+    story = build_story(played.events)
+    story.settings = played.settings
+    return tell(story)
 
 
-def test_a_review_says_which_text_is_put_first_and_where_it_goes_on() -> None:
-    story = reviewed("pass 1", "pass 4", None, "draft")
-    assert [each.sentence for each in rounds_of(story)] == ["rewritten"] * 8
-    reviews = reviews_of(story)
+async def test_a_review_says_which_text_is_put_first_and_where_it_goes_on() -> None:
+    told = await reviewed("1, 1, d", "4, 4, d", "0, 0, 0", "d, d, d")
+    assert [each.sentence for each in told if not each.is_review] == ["rewritten"] * 8
+    reviews = [each for each in told if each.is_review]
     assert [f"{each.name}: {each.sentence}" for each in reviews] == [
-        "review after round 2: the text of round 1 is put first by 2 of 3 judges; it goes on from there",
+        "review after round 2: the text of round 1 is put first by 2 of 3 judges: back to it",
         "review after round 4: the text of round 4 is put first by 2 of 3 judges",
-        "review after round 6: too few rankings could be read; back to the text of round 4",
-        "review after round 8: the first draft is put first by 3 of 3 judges; it goes on from there",
+        "review after round 6: too few rankings could be read: back to the text of round 4",
+        "review after round 8: the first draft is put first by 3 of 3 judges: back to it",
     ]
-    said = [each.reason and each.reason.words for each in reviews]
-    assert said[:3] == [
-        "[The text of round 1] says who pays.",
-        "[The text of round 4] says who pays.",
-        None,
-    ]
-    assert reviews[-1].left.name == "draft" == story.origin
+    assert [each.left and each.left.since for each in reviews] == [1, 4, 4, 0]
+    given_up = {each.number: each.note[-2:] for each in told if "Given up" in each.note}
+    assert given_up == {1: "8.", 2: "2.", 3: "8.", 4: "8.", 5: "6.", 6: "6.", 7: "8.", 8: "8."}
 
 
 @pytest.mark.parametrize(
     ("rankings", "sentence", "note"),
     [
         (
-            ["d 1 2", "d 1 2", "1 2 d", "2 1 d"],
-            "the text of round 1 is put first on points",
+            "d 1 2, d 1 2, 1 2 d, 2 1 d",
+            "the text of round 1 is put first on points: back to it",
             "It won on points, 9 to 8: every place counts, though more judges put the first draft first.",
         ),
         (
-            ["1 2 d", "2 1 d"],
+            "1 2 d, 2 1 d",
             "the text of round 2 is put first by 1 of 2 judges",
             "The text of round 1 came equal: a tie goes to the latest.",
         ),
     ],
 )
-def test_a_review_says_how_a_text_is_first_where_most_judges_do_not_say_so(
-    rankings: list[str], sentence: str, note: str
+async def test_a_review_says_how_a_text_is_first_where_most_judges_do_not_say_so(
+    rankings: str, sentence: str, note: str
 ) -> None:
-    story = reviewed("pass 1")
-    story.settings = make_settings(Models.everywhere("test/judge"), 1, voting="borda")
-    (review,) = story.reviews
-    assert review.decided is not None
-    names = {"d": "draft", "1": "pass 1", "2": "pass 2"}
-    review.ballots = [
-        replace(review.ballots[0], seat=seat, ranking=tuple(names[at] for at in each.split()))
-        for seat, each in enumerate(rankings)
-    ]
-    verdict = verdict_of(review.ballots, ("pass 2", "pass 1", "draft"), "borda", len(rankings))
-    review.decided = replace(review.decided, verdict=verdict, winner=verdict.winner)
-    (found,) = reviews_of(story)
+    *_, found = await reviewed(rankings)
     assert (found.outcome, found.note) == (sentence, note)
 
 
@@ -188,11 +166,11 @@ def test_a_round_that_is_under_way_is_not_over() -> None:
     story = story_of(["A"])
     for event in one_pass(2, "B")[:-1]:
         story.apply(event)
-    assert [each.number for each in rounds_of(story)] == [1]
+    assert [each.left is not None for each in tell(story)] == [True, False]
 
 
 def test_a_new_draft_that_took_the_place_of_a_rewrite_is_called_one() -> None:
-    (found,) = rounds_of(story_of(["B"], fresh=True))
+    (found,) = tell(story_of(["B"], fresh=True))
     assert found.sentence == "a new draft won, 2 of 3 judges"
     assert found.reason is not None
     assert found.reason.words == "[The new draft] is clearer."
@@ -242,15 +220,15 @@ def test_how_a_text_won_is_said_where_another_has_more_first_places(rule: str, h
     ]
     verdict = verdict_of(one.ballots, ("A", "B", "AB"), rule, 4)
     one.decided = replace(one.decided, verdict=verdict)
-    (found,) = rounds_of(story)
+    (found,) = tell(story)
     assert found.outcome == f"the rewrite won {how.partition(',')[0]}"
     assert found.note == f"It won {how}, though more judges put the first draft first."
     one.ballots = one.ballots[1:]
-    assert rounds_of(story)[0].note.endswith("though as many judges put the first draft first.")
+    assert tell(story)[0].note.endswith("though as many judges put the first draft first.")
     split = "first places split 1 to 1 to 1"
-    assert rounds_of(story)[0].sentence == f"the rewrite won {how.partition(',')[0]}, {split}"
+    assert tell(story)[0].sentence == f"the rewrite won {how.partition(',')[0]}, {split}"
     one.ballots = [*one.ballots, replace(one.ballots[1], seat=9)]
-    assert rounds_of(story)[0].sentence == "the rewrite won, 2 of 4 judges"
+    assert tell(story)[0].sentence == "the rewrite won, 2 of 4 judges"
 
 
 def test_a_text_that_won_a_tie_says_so() -> None:
@@ -260,7 +238,7 @@ def test_a_text_that_won_a_tie_says_so() -> None:
     assert one.decided is not None
     verdict = replace(verdict_of(one.ballots, ("A", "AB"), "borda", 4), margin=0, tied=True)
     one.decided = replace(one.decided, verdict=verdict)
-    assert rounds_of(story)[0].outcome == "the merge won, equal on points and the smaller change"
+    assert tell(story)[0].outcome == "the merge won, equal on points and the smaller change"
 
 
 @pytest.mark.parametrize(
@@ -279,7 +257,7 @@ def test_a_text_that_is_kept_without_a_lead_says_why(outcome: Any, margin: int, 
     assert one.decided is not None
     verdict = replace(verdict_of(one.ballots, ("A", "AB"), "borda", 4), margin=margin)
     one.decided = replace(one.decided, outcome=outcome, verdict=verdict)
-    assert rounds_of(story)[0].outcome == says
+    assert tell(story)[0].outcome == says
 
 
 @pytest.mark.parametrize(

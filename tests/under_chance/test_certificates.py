@@ -143,7 +143,7 @@ def test_a_coin_is_said_to_rank_nine_texts_once_in_forty_times_at_most() -> None
     def rule(answers: Answers) -> str:
         return rules.measure(rules.MANY_TEXTS, answers, "").verdict
 
-    # Sums of places that are equal count as no, so that a coin is right in at most half of the cases.
+    # No order counts as no, so that a coin is right in at most half of the cases.
     for outcomes in (pairs_asked_once, pairs_asked_twice):
         assert how_often("passed", rule, outcomes(12, rules.COIN)) <= 0.025
 

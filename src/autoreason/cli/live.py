@@ -28,7 +28,7 @@ from autoreason.job_types import Lab
 from autoreason.keys import Key
 from autoreason.report import numbers
 from autoreason.story import Story
-from autoreason.tournament.rounds import Round, rounds_of
+from autoreason.tournament.rounds import Chapter, tell
 
 if TYPE_CHECKING:
     from autoreason.studies.lab_job import LabProgress, SuiteCells
@@ -82,7 +82,7 @@ class Live:
         self.event_time: float | None = None
         """When the present event happened, in seconds of work; None is now."""
         self.story = Story()
-        self._rounds: list[Round] = []
+        self._chapters: list[Chapter] = []
         self.calls: dict[str, Call] = {}
         self.batches: dict[str, BatchWaiting] = {}
         self.spent = Spent()
@@ -136,12 +136,11 @@ class Live:
         return self.clock() - call.since
 
     @property
-    def rounds(self) -> list[Round]:
-        """Every round that is over; worked out anew only when there is one more."""
-        over = sum(one.decided is not None for one in self.story.passes)
-        if len(self._rounds) != over:
-            self._rounds = rounds_of(self.story)
-        return self._rounds
+    def chapters(self) -> list[Chapter]:
+        """Every round and review that is over; worked out anew only when there is one more."""
+        if len(self._chapters) != len(self.story.left):
+            self._chapters = [each for each in tell(self.story) if each.left]
+        return self._chapters
 
     @property
     def lab(self) -> LabProgress | None:

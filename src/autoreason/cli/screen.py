@@ -23,10 +23,10 @@ from autoreason.report.numbers import count, duration, shorten
 from autoreason.report.table import lay_out
 from autoreason.story import CONFIRMATION, DRAFTS, REVIEW, RecordedPass
 from autoreason.tournament.challengers import MAX_RIVALS
-from autoreason.tournament.rounds import Round, describe_faults
+from autoreason.tournament.rounds import Chapter, describe_faults, name_text
 from autoreason.tournament.strategy import find_ending
 from autoreason.tournament.voting import writes_synthesis
-from autoreason.wording import KINDS, TextKind
+from autoreason.wording import KINDS, SEVERITIES
 
 if TYPE_CHECKING:
     from autoreason.settings import Settings
@@ -125,51 +125,44 @@ def _one_line(live: Live, console: Console, spin: str) -> list[Text]:
 class RoundLine(NamedTuple):
     """The first draft, a round, a review, or one of several drafts."""
 
-    kind: TextKind | Literal["back", "latest"] | None
+    mark: tuple[str, str]
+    """With its colour."""
     name: str
     sentence: str
     words: str = ""
-    """A judge's."""
+    """A judge's, or a critic's."""
 
 
-def list_rounds(story: Story, rounds: Iterable[Round]) -> list[RoundLine]:
+FIRST_DRAFT = (KINDS["draft"].mark, KINDS["draft"].style)
+
+
+def list_rounds(story: Story, chapters: Iterable[Chapter]) -> list[RoundLine]:
     found: list[RoundLine] = []
     has_judges = False
     if draft := story.draft:
         name = "your draft" if draft.given else KINDS["draft"].name
-        found.append(RoundLine("draft", name, steps.describe_written(draft)))
-    passes = {one.number: one for one in story.passes}
-    reviews = {each.decided.after: each.decided for each in story.reviews if each.decided}
-    for each in rounds:
+        found.append(RoundLine(FIRST_DRAFT, name, steps.describe_written(draft)))
+    for each in chapters:
         # The first line says whom the numbers count.
-        sentence = re.sub(" judges?$", "", each.sentence) if has_judges else each.sentence
-        sentence = _rewritten(passes[each.number]) or sentence
+        is_known = has_judges and not each.is_review
+        sentence = re.sub(" judges?$", "", each.sentence) if is_known else each.sentence
         has_judges = has_judges or "judge" in each.votes
-        words = each.reason.words if each.reason else ""
+        words = each.reason.words if each.reason and not each.is_review else ""
+        if isinstance(one := each.step, RecordedPass) and each.outcome == "rewritten":
+            sentence = f"rewritten: {steps.describe_challengers(one, 'B')}"
+            words = _worst_fault(one)
         if each.kind and each.kind != "kept":
             # The line says already which text it is about.
             words = words.removeprefix(f"[T{KINDS[each.kind].the[1:]}] ")
-        found.append(RoundLine(each.kind, f"round {each.number}", sentence, words))
-        if review := reviews.get(each.number):
-            way: Literal["back", "latest"] = "back" if review.back else "latest"
-            found.append(RoundLine(way, "review", steps.describe_review(review, story)))
+        found.append(RoundLine(each.mark, each.name.partition(" after")[0], sentence, words))
     return found
 
 
-def _rewritten(one: RecordedPass) -> str:
-    """`2 faults, 1 serious; rewritten: 78 words`; empty of a round with a vote, or without a new text."""
-    if one.decided is None or one.decided.outcome != "unjudged":
-        return ""
-    faults = f"{describe_faults(one.critiques)}; " if one.critiques else ""
-    return f"{faults}rewritten: {steps.describe_challengers(one, 'B')}"
-
-
-_MARKS: dict[str | None, tuple[str, str]] = {
-    **{kind: (each.mark, each.style) for kind, each in KINDS.items()},
-    "back": ("←", "cyan"),
-    "latest": ("✓", "cyan"),
-    None: ("?", "yellow"),
-}
+def _worst_fault(one: RecordedPass) -> str:
+    """Why a text was rewritten: the first of the most serious faults."""
+    found = [each for critique in one.critiques for each in critique.problems]
+    worst = min(found, key=lambda each: [*SEVERITIES].index(each.severity), default=None)
+    return worst.problem if worst else ""
 
 
 def draw_rounds(lines: Sequence[RoundLine], width: int, column: int) -> list[Text]:
@@ -178,8 +171,8 @@ def draw_rounds(lines: Sequence[RoundLine], width: int, column: int) -> list[Tex
     widest = max((len(each.sentence) for each in lines if each.words), default=0)
     middle = min(widest, room - _LEAST_WORDS) + 2
     drawn = []
-    for kind, name, sentence, words in lines:
-        line = Text.assemble(_MARKS[kind], f" {name:<{column}}")
+    for mark, name, sentence, words in lines:
+        line = Text.assemble(mark, f" {name:<{column}}")
         left = room - max(middle, len(sentence) + 2)
         if words and left >= _LEAST_WORDS:
             said = textwrap.shorten(without_controls(words), left - 2, placeholder=" …")
@@ -236,12 +229,10 @@ def _header(live: Live, width: int) -> Text:
 def _past(live: Live, room: int, width: int) -> list[Text]:
     if live.story.draft is None:
         return []
-    rounds, room = live.rounds, max(_MIN_ROUNDS, room)
-    first, *others = list_rounds(live.story, rounds[-room:])
-    others = others[-room:]
-    hidden = len(rounds) - sum(each.name.startswith("round") for each in others)
+    room = max(_MIN_ROUNDS, room)
+    hidden = sum(not each.is_review for each in live.chapters[:-room])
+    draft, *drawn = draw_rounds(list_rounds(live.story, live.chapters[-room:]), width, _NAME)
     earlier = [Text(f"  {count(hidden, 'earlier round')}", style="dim")] if hidden else []
-    draft, *drawn = draw_rounds([first, *others], width, _NAME)
     return [draft, *earlier, *drawn]
 
 
@@ -338,19 +329,13 @@ def _rounds_over(live: Live) -> bool:
 
 def _judging(live: Live, settings: Settings) -> list[Step]:
     """A review, and after all rounds the fresh judges."""
-    story, over, under_way = live.story, _rounds_over(live), _is_reviewed(live)
-    if not (over or under_way):
-        return []
-    voted = not under_way and bool(story.closing_review or CONFIRMATION in story.panels)
-    made = []
-    # One of several is listed among the rounds once it is over.
-    if settings.reviewers and not (voted and settings.review_every):
-        votes = _votes(live, REVIEW, settings.reviewers)
-        made.append(Step("review", "done" if voted else "under way", votes))
+    story, over, made = live.story, _rounds_over(live), list[Step]()
+    voted = story.closing_review or CONFIRMATION in story.panels
+    if _is_reviewed(live) or (over and settings.reviewers and not voted):
+        made.append(Step("review", "under way", _votes(live, REVIEW, settings.reviewers)))
     if settings.confirmation and over:
-        state: Literal["under way", "ahead"] = "under way" if voted or not made else "ahead"
         votes = _votes(live, CONFIRMATION, settings.confirmation)
-        made.append(Step("fresh judges", state, votes))
+        made.append(Step("fresh judges", "ahead" if made else "under way", votes))
     return made
 
 
@@ -368,7 +353,7 @@ def _votes(live: Live, stage: str, usual: int) -> str:
     if any("/older" in each.stage for each in in_review):
         usual = -(-usual // 2)
     firsts = Counter(each.ranking[0] for each in ballots if each.ranking and stage == REVIEW)
-    so_far = ", ".join(f"{n} for {steps.name_text(name)}" for name, n in firsts.most_common())
+    so_far = ", ".join(f"{n} for {name_text(name, story)}" for name, n in firsts.most_common())
     votes = f"{len(ballots)} of {max(usual, len(seats))}{f': {so_far}' if so_far else ''}"
     waits = _waiting(live, calls)
     return f"{votes}; {waits}" if waits else votes
@@ -417,8 +402,6 @@ def _last_line(live: Live) -> Text:
         without = f"{count(story.streak, 'round')} in a row without a new text"
         parts = [f"{without}; at {settings.k} it stops."] if story.streak else []
     if settings.review_every and settings.reviewers:
-        every, begun = settings.review_every, max(1, len(story.passes))
-        decided = bool(story.passes and story.passes[-1].decided and not begun % every)
-        after = min(settings.passes, -(-(begun + decided) // every) * every)
-        parts.insert(0, f"Next review after round {after}.")
+        after = (len(story.trajectory) // settings.review_every + 1) * settings.review_every
+        parts.insert(0, f"Next review after round {min(settings.passes, after)}.")
     return Text(" ".join(parts), style="dim")

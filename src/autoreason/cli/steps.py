@@ -9,7 +9,7 @@ from autoreason import events
 from autoreason.keys import judge_of
 from autoreason.report.numbers import count, lines
 from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
-from autoreason.tournament.rounds import describe_faults, is_new_draft, rounds_of
+from autoreason.tournament.rounds import describe_faults, is_new_draft, tell
 from autoreason.tournament.statements import DROPPED, violations
 from autoreason.wording import KINDS, kind_of, numeral
 
@@ -40,8 +40,8 @@ def describe_step(event: events.AnyEvent, story: Story) -> str:
         case events.BallotCast():
             return _vote(event, story)
         case events.ReviewDecided():
-            place = f"review after round {event.after}" if event.after else "review"
-            return f"{place}: {describe_review(event, story)}"
+            last = tell(story)[-1]
+            return f"{'review' if story.is_sampling else last.name}: {last.sentence}"
         case events.PanelDecided():
             return _panel(event)
         case events.PassStarted() | events.RunPaused() | events.Delivered() | events.JobFinished():
@@ -71,7 +71,7 @@ def _round_step(event: events.AnyEvent, story: Story) -> str:
         case events.PassDecided():
             # That a rewrite is there, without a vote, is said already.
             is_said = story.is_sampling or event.outcome == "unjudged"
-            return "" if is_said else f"{place}: {rounds_of(story)[-1].sentence}"
+            return "" if is_said else f"{place}: {tell(story)[-1].sentence}"
     return in_words(event.line)
 
 
@@ -149,28 +149,6 @@ def _vote(event: events.BallotCast, story: Story) -> str:
     if event.ranking is None:
         return f"{who}: no ranking that can be counted"
     return f"{who}: {', then '.join(map(in_words, event.ranking))}"
-
-
-def describe_review(event: events.ReviewDecided, story: Story) -> str:
-    """`7 judges ranked 9 texts; it went back to the text of round 4`."""
-    if event.winner is None or event.verdict is None:
-        back = "went back to where the review before left it" if event.back else "kept the latest"
-        return f"too few rankings could be read; it {back}"
-    ranked = f"{count(event.verdict.ballots, 'judge')} ranked {count(len(event.texts), 'text')}"
-    if event.after and not event.back:
-        return f"{ranked}; the latest is first"
-    winner = name_text(event.winner)
-    if story.is_sampling:
-        winner = winner.removeprefix("the text of ").replace("round", "draft")
-    return f"{ranked}; {f'it went back to {winner}' if event.back else f'{winner} is first'}"
-
-
-def name_text(name: str) -> str:
-    """`the first draft`, `the text of round 3`; after a vote in that round, `the merge of round 3`."""
-    if name == "draft":
-        return "the first draft"
-    known = in_words(name)
-    return f"the text of {known}" if known.startswith("round") else known
 
 
 def _name_panel(stage: str) -> str:

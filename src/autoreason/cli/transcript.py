@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rich.console import Console
@@ -14,8 +13,7 @@ from autoreason import events
 from autoreason.cli import outcome
 from autoreason.cli.console import stdout_console
 from autoreason.cli.lookup import is_contest, when
-from autoreason.cli.screen import RoundLine, draw_rounds, list_rounds
-from autoreason.cli.steps import describe_review, in_words
+from autoreason.cli.screen import FIRST_DRAFT, RoundLine, draw_rounds, list_rounds
 from autoreason.contract import count_words
 from autoreason.errors import InvalidInput
 from autoreason.job_types import Lab
@@ -29,13 +27,7 @@ from autoreason.strategies import name_drafts, sampled_draft
 from autoreason.task import Metric
 from autoreason.tournament import statements
 from autoreason.tournament.endings import short_run
-from autoreason.tournament.rounds import (
-    describe_text,
-    is_first_draft,
-    is_new_draft,
-    rounds_of,
-    unblind,
-)
+from autoreason.tournament.rounds import Chapter, is_new_draft, tell, unblind
 from autoreason.tournament.statements import DROPPED, predictor_seat, written_with
 from autoreason.wording import SEVERITIES
 
@@ -63,7 +55,7 @@ def print_overview(row: RunRow, result: Result) -> None:
     if row.live:
         lines = [f"Under way; to watch it: autoreason show {short_run(row.id)} --follow"]
     outcome.print_summary([title, *lines], console)
-    rounds = list_rounds(story, rounds_of(story)) if is_text else []
+    rounds = list_rounds(story, (each for each in tell(story) if each.left)) if is_text else []
     if is_text and story.is_sampling:
         rounds = _drafts(story)
     if rounds:
@@ -84,7 +76,7 @@ def _drafts(story: Story) -> list[RoundLine]:
     for number, each in enumerate(story.incumbents, 1):
         chosen = ", chosen" if story.end and each.name == story.origin else ""
         size = numbers.count(count_words(each.text), "word")
-        found.append(RoundLine("draft", f"draft {number}", f"{size}{chosen}"))
+        found.append(RoundLine(FIRST_DRAFT, f"draft {number}", f"{size}{chosen}"))
     return found
 
 
@@ -112,11 +104,9 @@ def print_round(book: Journal, row: RunRow, story: Story, number: int) -> None:
         lines = _read(book, row.id, full=True)
         _print_lines([line for line in lines if line.place == f"pass {number}"], console)
         return
-    first = is_first_draft(one, story)
-    name = partial(describe_text, first=first, one=one)
-    done = next((each for each in rounds_of(story) if each.number == number), None)
-    said = f": {done.sentence}. {done.note}" if done else ", under way"
-    outcome.print_summary([f"Round {number}{said.rstrip()}"], console)
+    told, *reviews = [each for each in tell(story) if each.number == number]
+    name = told.describe
+    outcome.print_summary([f"Round {number}: {told.sentence}. {told.note}".rstrip()], console)
     for fault in (fault for each in one.critiques for fault in each.problems):
         where = f"“{fault.quote}” " if fault.quote else "missing: " * (fault.kind == "missing")
         _print_row(SEVERITIES[fault.severity], f"{where}{fault.problem}", console)
@@ -129,18 +119,17 @@ def print_round(book: Journal, row: RunRow, story: Story, number: int) -> None:
         _print_row("left out", f"{what}: {DROPPED[dropped.reason]}", console)
     if one.ballots:
         console.print(Text("\nJudges, best first", style="bold"))
-    for ballot in one.ballots:
-        ranked = ", ".join(map(name, ballot.ranking)) if ballot.ranking else "cannot be read"
+    _print_ballots(told, console)
+    for each in reviews:
+        console.print(Text(f"\nReview after it: {each.sentence}; best first", style="bold"))
+        _print_ballots(each, console)
+
+
+def _print_ballots(told: Chapter, console: Console) -> None:
+    for ballot in told.step.ballots:
+        ranked = ", ".join(map(told.describe, ballot.ranking or ())) or "cannot be read"
         _print_row(f"judge {ballot.seat + 1}", ranked, console)
-        _print_row("", unblind(ballot.reasoning, ballot, name), console, "dim")
-    for review in story.reviews:
-        if review.decided and review.decided.after == number:
-            said = describe_review(review.decided, story)
-            console.print(Text(f"\nReview after it: {said}; best first", style="bold"))
-            for vote in review.ballots:
-                names = (each.replace("draft", "first draft") for each in vote.ranking or ())
-                ranked = ", ".join(map(in_words, names)) or "cannot be read"
-                _print_row(f"judge {vote.seat + 1}", ranked, console)
+        _print_row("", unblind(ballot.reasoning, ballot, told.describe), console, "dim")
 
 
 def _read(book: Journal, run: str, *, full: bool = False) -> list[Line]:
@@ -361,12 +350,8 @@ def _ballot(event: events.BallotCast) -> Iterator[Line]:
 
 
 def _place(stage: str) -> str:
-    """`pass 3`, `review after pass 5`, `review after pass 10, older texts`."""
-    head, _, rest = stage.partition("/")
-    if head != REVIEW or not rest:
-        return stage.replace("/", " ")
-    number, _, older = rest.partition("/")
-    return f"review after pass {number}{', older texts' if older else ''}"
+    """`pass 3`, `review after pass 5`, `review after pass 10 older`."""
+    return stage.replace("review/", "review after pass ").replace("/", " ")
 
 
 def _decision(place: str, text: str, verdict: events.Verdict | None) -> Iterator[Line]:
@@ -378,7 +363,7 @@ def _decision(place: str, text: str, verdict: events.Verdict | None) -> Iterator
 
 def _review(event: events.ReviewDecided) -> str:
     if event.winner is None or event.verdict is None:
-        return f"too few valid ballots; {statements.unreviewed(event)}"
+        return statements.review(event)
     points = statements.scores(event.verdict.scores)
     worth = f"{statements.lead(event.verdict)} ({statements.ballots(event.verdict)})"
     trend = f"; trend {event.trend:.2f}" if event.after and event.trend is not None else ""

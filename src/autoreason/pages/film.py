@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import NamedTuple
 
 from autoreason.events import (
@@ -15,18 +14,8 @@ from autoreason.events import (
     Slot,
 )
 from autoreason.report.numbers import capital, count
-from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, RecordedReview, Story
-from autoreason.tournament.rounds import (
-    Review,
-    describe_faults,
-    describe_text,
-    is_first_draft,
-    is_new_draft,
-    name_text,
-    reviews_of,
-    rounds_of,
-    short_name,
-)
+from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
+from autoreason.tournament.rounds import Chapter, describe_faults, is_new_draft, short_name, tell
 from autoreason.tournament.statements import DROPPED
 from autoreason.wording import KINDS, TextKind, kind_of, numeral
 
@@ -48,8 +37,8 @@ class Moment(NamedTuple):
     """What the critic has marked in the text."""
     called: str = ""
     """The text, where its kind does not say which it is."""
-    review: int | None = None
-    """Which review it is a moment of, from 1."""
+    place: str = ""
+    """Where the page has the round or the review."""
 
     @property
     def caption(self) -> str:
@@ -60,23 +49,17 @@ class Moment(NamedTuple):
 
 def moments(story: Story) -> list[Moment]:
     """Every moment of a run so far; a run that goes on adds moments and changes none."""
-    found = [*_drafts(story)]
-    ends = {each.number: each.sentence for each in rounds_of(story)}
-    over = iter(reviews_of(story))
-    latest = Moment("", "draft", story.draft.text if story.draft else "", review=0)
-    for each in story.steps:
-        if isinstance(each, RecordedReview):
-            assert latest.review is not None
-            latest = latest._replace(review=latest.review + 1)
-            found += _review(each, review := next(over, None), latest, story)
-            latest = latest._replace(text=review.left.text) if review else latest
-            continue
-        if story.is_sampling:
-            found += (_draft(each.number, one) for one in each.candidates.values())
+    found, so_far = [*_drafts(story)], Moment("", "draft", story.draft.text if story.draft else "")
+    for each in tell(story):
+        if not isinstance(each.step, RecordedPass):
+            among = "Of all drafts" if story.is_sampling else "In the review"
+            found += _review(each, so_far._replace(place=each.place), among)
+        elif story.is_sampling:
+            found += (_draft(each.number, one) for one in each.step.candidates.values())
         else:
-            found += _round(each, is_first_draft(each, story), ends.get(each.number, ""))
-        if each.decided and each.decided.winner:
-            latest = latest._replace(kind="kept", text=each.text(each.decided.winner))
+            found += _round(each, each.step)
+        if each.left:
+            so_far = so_far._replace(kind="kept", text=each.left.text)
     return [*found, *_last_panels(story)]
 
 
@@ -102,9 +85,11 @@ def _vote(ballot: BallotCast, name: Callable[[str], str]) -> str:
     return f"{short_name(ballot.model)} {first}."
 
 
-def _round(one: RecordedPass, first: bool, end: str) -> Iterator[Moment]:
-    so_far = Moment("", one.kind("A", first=first), one.incumbent, round=one.number)
-    describe = partial(describe_text, first=first, one=one)
+def _round(told: Chapter, one: RecordedPass) -> Iterator[Moment]:
+    first = told.first
+    so_far = Moment(
+        "", one.kind("A", first=first), one.incumbent, round=one.number, place=told.place
+    )
     if one.guidance:
         yield so_far._replace(sentence=f"You ask the critic to look at: {one.guidance}")
     for critique in one.critiques:
@@ -127,16 +112,18 @@ def _round(one: RecordedPass, first: bool, end: str) -> Iterator[Moment]:
         name = KINDS[kind].name
         if isinstance(step, CandidateReady):
             sentence = f"A {name} is written: {count(step.words, 'word')}."
-            yield Moment(sentence, kind, step.text, one.incumbent, one.number)
+            yield so_far._replace(
+                sentence=sentence, kind=kind, text=step.text, before=one.incumbent
+            )
         else:
             article = "The" if step in left else "A"
             sentence = f"{article} {name} is left out: {DROPPED[step.reason]}."
             yield so_far._replace(sentence=sentence)
     for at, ballot in enumerate(one.ballots, 1):
-        yield so_far._replace(sentence=_vote(ballot, describe), ballots=at)
+        yield so_far._replace(sentence=_vote(ballot, told.describe), ballots=at)
     if decided := one.decided:
         row = f": {numeral(decided.streak)} in a row" if decided.survived else ""
-        last = so_far._replace(sentence=f"{capital(end)}{row}.", ballots=len(one.ballots))
+        last = so_far._replace(sentence=f"{capital(told.sentence)}{row}.", ballots=len(one.ballots))
         if decided.winner == "A":
             last = last._replace(kind="kept")
         elif decided.winner:
@@ -145,20 +132,14 @@ def _round(one: RecordedPass, first: bool, end: str) -> Iterator[Moment]:
         yield last
 
 
-def _review(
-    recorded: RecordedReview, review: Review | None, latest: Moment, story: Story
-) -> Iterator[Moment]:
-    among = "Of all drafts" if story.is_sampling else "In the review"
-    for at, ballot in enumerate(recorded.ballots, 1):
-        said = _vote(ballot, lambda name: name_text(name, story))
-        yield latest._replace(sentence=f"{among}, {said}", ballots=at)
-    if review:
-        there = "it" if review.back in review.outcome else review.back
-        back = f": back to {there}" if review.back else ""
-        end = latest._replace(
-            sentence=f"{capital(review.outcome)}{back}.", ballots=len(recorded.ballots)
-        )
-        yield end._replace(text=review.left.text, before=latest.text) if back else end
+def _review(told: Chapter, so_far: Moment, among: str) -> Iterator[Moment]:
+    ballots = told.step.ballots
+    for at, ballot in enumerate(ballots, 1):
+        said = f"{among}, {_vote(ballot, told.describe)}"
+        yield so_far._replace(sentence=said, ballots=at)
+    if told.left:
+        end = so_far._replace(sentence=f"{capital(told.sentence)}.", ballots=len(ballots))
+        yield end._replace(text=told.left.text, before=so_far.text) if told.back else end
 
 
 def _last_panels(story: Story) -> Iterator[Moment]:

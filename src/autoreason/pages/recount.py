@@ -9,22 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache, partial
-from itertools import pairwise, product
+from itertools import product
 from statistics import fmean
 from typing import Literal, NamedTuple
 
-from autoreason.events import BallotCast
+from autoreason.events import BallotCast, PassDecided, ReviewDecided
 from autoreason.report.numbers import count
 from autoreason.settings import Settings
 from autoreason.story import RecordedPass, RecordedReview, Story
-from autoreason.tournament.rounds import (
-    Review,
-    describe_text,
-    is_first_draft,
-    name_text,
-    reviews_of,
-    short_name,
-)
+from autoreason.tournament.rounds import Chapter, short_name, tell
+from autoreason.tournament.strategy import is_flat
 from autoreason.tournament.voting import (
     QUARTERS,
     count_votes,
@@ -103,8 +97,8 @@ def judge_of(ballot: BallotCast, models: int) -> str:
 def recount_all(story: Story) -> WhatIf | None:
     """Every choice counted; None where no round and no review was decided by a vote."""
     settings = story.settings
-    steps = [each for each in story.steps if each.decided]
-    judged = [each for each in steps if each.decided and each.decided.verdict and each.ballots]
+    steps = [each for each in tell(story) if each.left]
+    judged = [each.step for each in steps if each.step.verdict and each.step.ballots]
     if settings is None or not judged or story.is_sampling:
         return None
     models = len({ballot.model for each in judged for ballot in each.ballots})
@@ -114,21 +108,21 @@ def recount_all(story: Story) -> WhatIf | None:
     contests = any(isinstance(each, RecordedPass) for each in judged)
     ks = sorted({*range(1, _MOST_K + 1), settings.k}) if contests else [settings.k]
     ties = TIES if contests else (recorded.ties,)
-    reviews = reviews_of(story)
-    follow = cache(partial(_follow, story, steps, reviews))
+    follow = cache(partial(_follow, story, steps))
     recounts: dict[Choice, Recount] = {}
 
     @cache
     def decide(at: int, rule: str, *left: _Vote) -> tuple[_Decision, ...]:
-        if isinstance(step := steps[at], RecordedPass):
-            return _decide(step, story, settings, rule, left)
-        number = story.reviews.index(step)
-        before = reviews[number - 1].left.name if number else story.incumbents[0].name
-        return (_decide_review(step, reviews[number], before, story, rule, left),) * len(TIES)
+        told = steps[at]
+        if not told.is_review:
+            return _decide(told, story, settings, rule, left)
+        reviewed = [each.left for each in steps[:at] if each.is_review]
+        before = [story.incumbents[0], *filter(None, reviewed)][-1].name
+        return (_decide_review(told, before, settings, rule, left),) * len(TIES)
 
     for without, rule in product(["", *(name for name, _ in judges)], RULES):
         decisions = []
-        for at, each in enumerate(steps):
+        for at, each in enumerate(told.step for told in steps):
             left = (b for b in each.ballots if judge_of(b, models) != without)
             # In order, so that it makes no difference which of two equal votes is left out.
             decisions.append(decide(at, rule, *sorted(_vote(b, each, settings) for b in left)))
@@ -165,11 +159,12 @@ class _Decision(NamedTuple):
 
 
 def _decide(
-    one: RecordedPass, story: Story, settings: Settings, rule: str, cast: Sequence[_Vote]
+    told: Chapter, story: Story, settings: Settings, rule: str, cast: Sequence[_Vote]
 ) -> tuple[_Decision, ...]:
     """Who wins a round, by each rule for ties."""
-    decided = one.decided
-    assert decided is not None
+    one, decided = told.step, told.step.decided
+    assert isinstance(one, RecordedPass)
+    assert isinstance(decided, PassDecided)
     if decided.verdict is None:
         # No vote decided it, so that no vote can change it.
         streaks = [0, *(each.decided.streak for each in story.passes if each.decided)]
@@ -178,13 +173,12 @@ def _decide(
     size = pass_size(settings, decided.verdict.scores)
     order = in_tie_order(decided.verdict.scores, settings)
     votes = [each.ranking for each in cast if each.ranking]
-    describe = partial(describe_text, first=is_first_draft(one, story), one=one)
 
     def goes_on(winner: str | None, counts: bool) -> _Decision:
         # An undecided round leaves the text so far.
         parted = ""
         if (winner or "A") != (decided.winner or "A"):
-            parted = f"{describe(winner or 'A')} would {'win' if winner else 'have stayed'}"
+            parted = f"{told.describe(winner or 'A')} would {'win' if winner else 'have stayed'}"
         return _Decision(winner, counts, parted)
 
     if len(votes) < size.quorum(len(cast)):
@@ -204,11 +198,13 @@ def _decide(
 
 
 def _decide_review(
-    review: RecordedReview, was: Review, before: str, story: Story, rule: str, cast: Sequence[_Vote]
+    told: Chapter, before: str, settings: Settings, rule: str, cast: Sequence[_Vote]
 ) -> _Decision:
     """Whether the run goes on from the same text as it did; `before` is the one that the review before left."""
-    decided, name = review.decided, partial(name_text, story=story)
-    assert decided is not None
+    review, decided = told.step, told.step.decided
+    assert isinstance(review, RecordedReview)
+    assert isinstance(decided, ReviewDecided)
+    left = told.left.name if told.left else ""
     winners, trends, parted = list[str | None](), [], ""
     names = [""]
     for ballots in review.stages:
@@ -225,23 +221,18 @@ def _decide_review(
         trends += [trend(votes, names)] if votes else []
     older, winner = winners[0] if winners[1:] else None, winners[-1] if decided.verdict else None
     if older and older != names[0] and decided.verdict and not decided.verdict.code:
-        parted = f"{name(older)} would be put first of the older texts"
-    elif winner:
-        parted = "" if winner == was.left.name else f"{name(winner)} would be put first"
-    elif decided.winner:
-        unseen = decided.after and story.settings and not story.settings.judges
-        stays = before if unseen else decided.texts[-1].name
-        same = stays == was.left.name
-        parted = "" if same else f"too few rankings are left: it goes on from {name(stays)}"
+        parted = f"{told.describe(older)} would be put first of the older texts"
+    elif winner and winner != left:
+        parted = f"{told.describe(winner)} would be put first"
+    elif decided.winner and not winner:
+        stays = before if decided.after and not settings.judges else decided.texts[-1].name
+        if stays != left:
+            parted = f"too few rankings are left: it goes on from {told.describe(stays)}"
     return _Decision(None, False, parted, fmean(trends) if winner else None)
 
 
 def _follow(
-    story: Story,
-    steps: Sequence[RecordedPass | RecordedReview],
-    reviews: Sequence[Review],
-    decisions: Sequence[_Decision],
-    k: int,
+    story: Story, steps: Sequence[Chapter], decisions: Sequence[_Decision], k: int
 ) -> Recount:
     """Step by step, up to the first from which another text goes on than did."""
     row, trends, settings = 0, list[float](), story.settings
@@ -252,60 +243,41 @@ def _follow(
     def ends(sentence: str, until: int, parted: str = "") -> Recount:
         return Recount(sentence, until, parted, tuple(other[True]), tuple(other[False]))
 
-    def is_flat() -> bool:
-        enough = settings.review_every and len(trends) >= settings.min_reviews
-        return bool(enough) and fmean(trends[-2:]) < settings.min_trend
-
-    for at, ((step, after), found) in enumerate(
-        zip(pairwise([*steps, None]), decisions, strict=True), 1
-    ):
-        assert step is not None
-        assert step.decided is not None
+    for at, (told, found) in enumerate(zip(steps, decisions, strict=True), 1):
         if found.parted:
-            where = "the review after round" if isinstance(step, RecordedReview) else "round"
-            return ends(
-                f"It would have parted from the record in {where} {step.number}: {found.parted}. "
-                "What follows is unknown and is not made up.",
-                at - 1,
-                found.parted,
-            )
-        if isinstance(step, RecordedReview):
-            trends += [] if found.trend is None else [found.trend]
-        else:
+            where = f"the {told.name}" if told.is_review else told.name
+            said = f"It would have parted from the record in {where}: {found.parted}. "
+            return ends(f"{said}What follows is unknown and is not made up.", at - 1, found.parted)
+        if isinstance(step := told.step, RecordedPass):
+            assert step.decided is not None
             if found.winner == "A" and not step.decided.violations:
                 row += found.counts
             elif found.winner:
                 row = 0
             if step.verdict and found.counts != step.decided.survived:
                 other[found.counts].append(at)
-        if isinstance(after, RecordedPass) and (row >= k or is_flat()):
-            return ends(_stopped(steps, reviews, at), at)
+        elif found.trend is not None:
+            trends.append(found.trend)
+        is_followed = at < len(steps) and not steps[at].is_review
+        if is_followed and (row >= k or is_flat(trends, settings)):
+            return ends(_stopped(steps, at), at)
     ended_by = story.delivered.ended_by if story.delivered else None
-    if (ended_by == "survivals" and row < k) or (ended_by == "trend" and not is_flat()):
-        return ends(
-            "The same text, but it would have gone on: what comes next is unknown.", len(steps)
-        )
+    if (ended_by == "survivals" and row < k) or (
+        ended_by == "trend" and not is_flat(trends, settings)
+    ):
+        gone_on = "The same text, but it would have gone on: what comes next is unknown."
+        return ends(gone_on, len(steps))
     return ends("Nothing changes: the same text after the same rounds.", len(steps))
 
 
-def _stopped(
-    steps: Sequence[RecordedPass | RecordedReview],
-    reviews: Sequence[Review],
-    until: int,
-) -> str:
-    since, over = [0], iter(reviews)
+def _stopped(steps: Sequence[Chapter], until: int) -> str:
+    # A vote at the end alone would have been on other texts.
+    lasting = [each for each in steps if getattr(each.step.decided, "after", 1)]
+    since = [each.left.since for each in lasting if each.left]
     """The round from which the text comes that stands after each step."""
-    for step in steps:
-        if isinstance(step, RecordedReview):
-            review = next(over)
-            # A vote at the end alone would have been on other texts.
-            since.append(review.left.since if review.after else since[-1])
-        else:
-            won = step.decided and step.decided.winner not in (None, "A")
-            since.append(step.number if won else since[-1])
-    if since[until] == since[-1]:
-        fewer = sum(isinstance(each, RecordedPass) for each in steps[until:])
+    if since[until - 1] == since[-1]:
+        fewer = sum(not each.is_review for each in steps[until:])
         return f"The same text, {numeral(fewer)} {'round' if fewer == 1 else 'rounds'} earlier."
-    where = f"that of round {since[until]}" if since[until] else "the first draft"
+    where = f"that of round {since[until - 1]}" if since[until - 1] else "the first draft"
     number = count(steps[until - 1].number, "round")
     return f"It would have stopped after {number} with another text: {where}."

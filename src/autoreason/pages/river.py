@@ -13,7 +13,7 @@ from autoreason.characters import in_markup
 from autoreason.report.changes import MARKS, split_blocks, split_sentences
 from autoreason.report.numbers import capital
 from autoreason.story import RecordedReview, Story
-from autoreason.tournament.rounds import reviews_of
+from autoreason.tournament.rounds import name_origin
 from autoreason.wording import KINDS, TextKind, numeral
 
 _SIGNS = re.compile(r"[^\w\s]")
@@ -110,13 +110,11 @@ def trace(story: Story) -> River | None:
     if story.draft is None or story.is_sampling:
         return None
     texts = [("First draft", 0, story.draft.text)]
-    over = iter(reviews_of(story))
-    for step in story.steps:
-        if isinstance(step, RecordedReview):
-            if (review := next(over, None)) and review.back:
-                texts.append((f"Back to {review.to}", step.number, review.left.text))
-        elif step.decided and step.decided.winner not in (None, "A"):
-            texts.append((f"Round {step.number}", step.number, step.text(step.decided.winner)))
+    for step, left in zip(story.steps, story.left, strict=False):
+        is_back = isinstance(step, RecordedReview) and step.decided and step.decided.back
+        if is_back or left.since == step.number != texts[-1][1]:
+            name = f"Back to {name_origin(left)}" if is_back else f"Round {step.number}"
+            texts.append((name, step.number, left.text))
     if story.text is not None and story.text != texts[-1][2]:
         texts.append(("Result", texts[-1][1], story.text))
     if len(texts) < 2 or sum(len(text) for *_, text in texts) > _LONGEST:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -28,19 +28,17 @@ from autoreason.strategies import name_drafts
 from autoreason.tournament import statements
 from autoreason.tournament.endings import describe_length, short_run, spending, the_draft, took
 from autoreason.tournament.rounds import (
-    Review,
-    Round,
+    Chapter,
     describe_text,
-    explain_win,
-    is_first_draft,
     is_new_draft,
     judges_named,
+    name_origin,
     name_text,
-    reviews_of,
-    rounds_of,
     short_name,
+    tell,
     unblind,
 )
+from autoreason.tournament.voting import QUARTERS
 from autoreason.wording import KINDS, SEVERITIES, TextKind, kind_of, numeral
 
 _LITTLE_LEFT = 0.4
@@ -52,10 +50,6 @@ _ROLES = {
     "synthesizer": "Merges",
     "judge": "Judges",
 }
-_FUNCTIONS: dict[str, Any] = {
-    each.__name__: each for each in (draw, money, name_text, short_name, unblind)
-}
-"""Those by which the template names things."""
 
 
 def run_page(
@@ -83,7 +77,7 @@ def run_page(
     short = draft is not None and max(len(draft), len(result)) <= LONGEST
     decided = [each.decided for each in story.passes if each.decided]
     known = story.task.knowledge if story.task else None
-    chapters = list_chapters(story)
+    chapters = tell(story)
     return fill_page(
         Path(__file__).parent / "assets/run.html",
         title=story.title or f"Run {run}",
@@ -101,7 +95,6 @@ def run_page(
         contests=any(one.verdict for one in story.passes),
         sampling=story.is_sampling,
         firsts=Counter(each.ranking[0] for each in story.closing_ballots if each.ranking),
-        won=_won_last(story),
         film=moments(story),
         votes=[*_blind_votes(chapters, story, run)],
         river=trace(story),
@@ -121,7 +114,14 @@ def run_page(
         statements=statements,
         left_out=_left_out,
         name_fresh=partial(describe_text, first=True),
-        **_FUNCTIONS,
+        draw=draw,
+        in_short=in_short,
+        money=money,
+        name_text=name_text,
+        ranked=ranked,
+        short_name=short_name,
+        texts_of=texts_of,
+        unblind=unblind,
     )
 
 
@@ -152,124 +152,46 @@ def describe_fresh_judges(story: Story) -> str:
     return said
 
 
-def _won_last(story: Story) -> str:
-    """`draft 3 won on points, …`, where more judges of the last vote put another text first."""
-    last, name = story.closing_review, partial(name_text, story=story)
-    if last is None or story.settings is None or last.weights:
-        return ""
-    how = explain_win(last.verdict, story.closing_ballots, story.settings.voting, name)
-    return f"{name(last.winner or '')} {how}" if how else ""
-
-
 # ---- rounds and reviews ----------------------------------------------------------------------
 
 
-class Chapter(NamedTuple):
-    """A round or a review, as it stands on the page."""
+def in_short(told: Chapter) -> str:
+    """A round or a review in two or three words."""
+    if told.left and told.is_review:
+        return f"{'back to ' if told.back else ''}{name_origin(told.left)}"
+    return told.outcome.partition(",")[0].partition(":")[0].removeprefix("the ")
 
-    place: str
-    """`r3`, `review1`: where it is on the page."""
-    name: str
-    step: RecordedPass | RecordedReview
-    told: Round | Review | None
-    """None where it is under way."""
-    kind: TextKind
+
+class ShownText(NamedTuple):
     mark: str
-    few: str
-    """It in two or three words."""
-    note: str
-    first: bool
-    """Whether the text so far was the first draft."""
-    describe: Callable[[str], str]
-    texts: Mapping[str, tuple[str, TextKind, str]]
-    """Those that judges rank: each with its mark, its kind and itself."""
-
-    @property
-    def is_review(self) -> bool:
-        return isinstance(self.step, RecordedReview)
-
-    @property
-    def sentence(self) -> str:
-        return self.told.sentence if self.told else "under way"
-
-    @property
-    def places(self) -> Sequence[str]:
-        """As many as a judge gave."""
-        most = max((len(each.order) for each in self.step.ballots), default=0)
-        return ("1st", "2nd", "3rd", *(f"{place}th" for place in range(4, most + 1)))[:most]
-
-    @property
-    def ranked(self) -> Sequence[tuple[str, str, int]]:
-        """The texts of a review, best first, with points and first places; those of the second stage before others."""
-        assert isinstance(self.step, RecordedReview)
-        decided = self.step.decided
-        points = decided.verdict.scores if decided and decided.verdict else {}
-        worth = 4 if decided and decided.weights else 1
-        firsts = Counter(each.ranking[0] for each in self.step.last_stage if each.ranking)
-        best = sorted(self.texts, key=lambda name: -points.get(name, -1))
-        shown = ((name, f"{points[name] / worth:g}" if name in points else "–") for name in best)
-        return [(name, score, firsts[name]) for name, score in shown]
+    kind: TextKind
+    text: str
 
 
-def list_chapters(story: Story) -> list[Chapter]:
-    """Rounds and reviews, in order."""
-    rounds = {each.number: each for each in rounds_of(story)}
-    reviews, given_up = reviews_of(story), dict[int, int]()
-    for review in reviews:
-        for each in range(review.left.since + 1, review.after + 1) if review.back else ():
-            given_up.setdefault(each, review.after)
-    over = iter(reviews)
-    return [
-        _review_chapter(step, next(over, None), story)
-        if isinstance(step, RecordedReview)
-        else _round_chapter(step, rounds.get(step.number), given_up.get(step.number), story)
-        for step in story.steps
-    ]
-
-
-def _round_chapter(
-    one: RecordedPass, told: Round | None, given_up: int | None, story: Story
-) -> Chapter:
-    first = is_first_draft(one, story)
-    slots: tuple[Slot, ...] = ("A", *one.candidates)
-    kinds = {slot: one.kind(slot, first=first) for slot in slots}
-    kind = told.kind if told else None
-    note, few = (told.note, told.outcome) if told else ("", "under way")
-    if given_up and kind != "kept":
-        note = f"{note} Given up in the review after round {given_up}.".lstrip()
-    return Chapter(
-        place=f"r{one.number}",
-        name=f"Round {one.number}",
-        step=one,
-        told=told,
-        kind=kind or "draft",
-        mark=KINDS[kind].mark if kind else "?",
-        few=few.partition(",")[0].partition(":")[0].removeprefix("the "),
-        note=note,
-        first=first,
-        describe=partial(describe_text, first=first, one=one),
-        texts={slot: (KINDS[each].mark, each, one.text(slot)) for slot, each in kinds.items()},
-    )
-
-
-def _review_chapter(step: RecordedReview, told: Review | None, story: Story) -> Chapter:
-    texts: dict[str, tuple[str, TextKind, str]] = {}
+def texts_of(told: Chapter, story: Story) -> dict[str, ShownText]:
+    """Those that judges rank."""
+    if isinstance(step := told.step, RecordedPass):
+        slots: tuple[Slot, ...] = ("A", *step.candidates)
+        kinds = {slot: step.kind(slot, first=told.first) for slot in slots}
+        return {s: ShownText(KINDS[kind].mark, kind, step.text(s)) for s, kind in kinds.items()}
+    texts: dict[str, ShownText] = {}
     for each in step.decided.texts if step.decided else story.incumbents:
         kind: TextKind = "kept" if each.since else "draft"
-        texts[each.name] = (str(each.since or KINDS["draft"].mark), kind, each.text)
-    return Chapter(
-        place=f"review{story.reviews.index(step) + 1}",
-        name=capital(told.name if told else "review"),
-        step=step,
-        told=told,
-        kind="kept" if told else "draft",
-        mark="?" if not told else "←" if told.back else "✓",
-        few=f"back to {told.to}" if told and told.back else told.to if told else "under way",
-        note=told.note if told else "",
-        first=False,
-        describe=partial(name_text, story=story),
-        texts=texts,
-    )
+        texts[each.name] = ShownText(str(each.since or KINDS[kind].mark), kind, each.text)
+    return texts
+
+
+def ranked(review: RecordedReview) -> list[tuple[str, str, int]]:
+    """Its texts, best first, with points and first places; those of the second stage before others."""
+    decided = review.decided
+    if decided is None:
+        return []
+    points = decided.verdict.scores if decided.verdict else {}
+    worth = QUARTERS if decided.weights else 1
+    firsts = Counter(each.ranking[0] for each in review.last_stage if each.ranking)
+    best = sorted((each.name for each in decided.texts), key=lambda name: -points.get(name, -1))
+    shown = ((name, f"{points[name] / worth:g}" if name in points else "–") for name in best)
+    return [(name, score, firsts[name]) for name, score in shown]
 
 
 class BlindText(NamedTuple):
@@ -297,8 +219,9 @@ def _blind_votes(chapters: Sequence[Chapter], story: Story, run: str) -> Iterato
         assert each.step.decided.verdict is not None
         number = each.step.number if rounds else 0
         slots = sorted(each.step.decided.verdict.scores)
-        if not rounds:
-            best = [story.incumbents[0].name, story.origin, *(name for name, *_ in each.ranked)]
+        if isinstance(each.step, RecordedReview):
+            others = (name for name, *_ in ranked(each.step))
+            best = [story.incumbents[0].name, story.origin, *others]
             slots = [name for name in dict.fromkeys(best) if name in slots][:3]
         random.Random(f"{run} {number}").shuffle(slots)
         cast = [ballot.ranking for ballot in each.step.ballots if ballot.ranking]

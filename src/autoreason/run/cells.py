@@ -432,7 +432,7 @@ def measure_cell(result: Result) -> CellResult:
         challengers=sum(len(each.candidates) for each in story.passes) + len(drops),
         clones=sum(drop.reason == "clone" for drop in drops),
         dropped=len(drops),
-        confirmed=(fresh.prefer, fresh.judges) if (fresh := story.fresh_votes) else None,
+        confirmed=(fresh.prefer, fresh.judges) if (fresh := story.confirmation) else None,
         cast=len(cast),
         invalid=sum(each.ranking is None for each in cast),
         ballots=tuple(_ballots(story)),

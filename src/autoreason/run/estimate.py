@@ -382,26 +382,19 @@ def _describe_judges(settings: Settings) -> str:
     """`none in a round; 7 in a review every 5 rounds; 9 fresh ones at the end`."""
     parts = [f"{settings.judges or 'none'} in a round" if settings.judges != 1 else ONE_VOTE]
     if settings.reviewers:
-        every = (
-            "every round" if settings.review_every == 1 else f"every {settings.review_every} rounds"
-        )
-        when = every if settings.review_every else "at the end"
+        every = settings.review_every
+        when = f"every {count(every, 'round')}" if every else "at the end"
         parts.append(f"{settings.reviewers} in a review {when}")
-    fresh = f"{settings.confirmation or 'no'} fresh ones at the end"
-    return "; ".join([*parts, fresh])
+    return "; ".join([*parts, f"{settings.confirmation or 'no'} fresh ones at the end"])
 
 
 def _describe_end(settings: Settings) -> str:
-    reasons = []
-    if settings.review_every and settings.reviewers:
-        since = settings.min_reviews * settings.review_every
-        if since < settings.passes:
-            why = "later texts are no longer ranked above earlier ones"
-            reasons.append(f"from round {since} on where {why}")
+    since, flat = settings.min_reviews * settings.review_every, ""
+    if settings.reviewers and 0 < since < settings.passes:
+        flat = f"from round {since} on where later texts are no longer ranked above earlier ones; "
     row = "once" if settings.k == 1 else f"{settings.k} times in a row"
     what = "the text is kept" if settings.judges else "a round brings no new text"
-    reasons.append(f"where {what} {row}")
-    return f"after {count(settings.passes, 'round')}, or sooner: {'; '.join(reasons)}"
+    return f"after {count(settings.passes, 'round')}, or sooner: {flat}where {what} {row}"
 
 
 def _evaluations(

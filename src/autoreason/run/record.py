@@ -84,9 +84,8 @@ def find_experience(
     """What reviews of earlier runs say about rounds: one sentence or none; `text` is what this run delivered."""
     from autoreason.studies import experience
 
-    kind = experience.kind_of(text) if text else experience.expected_kind(task)
     with use_journal(place) as journal:
-        return list(filter(None, [experience.find_experience(journal, settings, kind)]))
+        return list(filter(None, [experience.find_experience(journal, settings, task, text)]))
 
 
 def name_and_journal(run: RecordedRun, place: JournalPlace) -> tuple[str, JournalPlace]:

@@ -217,7 +217,7 @@ def pilot_settings(settings: Settings) -> Settings:
 
 def read_pilot(name: str, story: Story) -> Pilot:
     """What a pilot or a tournament says: its confirmation, or why there is none."""
-    if confirmed := story.fresh_votes:
+    if confirmed := story.confirmation:
         return Pilot(name=name, judges=confirmed.judges, prefer=confirmed.prefer)
     delivered, draft = story.delivered, story.draft
     if delivered is None or draft is None:

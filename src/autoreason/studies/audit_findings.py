@@ -177,11 +177,11 @@ class AuditedRun:
             ended, known = [*story.passes, *ended], {"always_asked": quorum(0)}
             found = [self._panel(each.ballots, each.verdict, **known) for each in ended]
         else:
-            found = []
-            for review in story.reviews:
-                *older, last = review.stages or [[]]
-                verdict = review.decided.verdict if review.decided else None
-                found += [*(self._panel(each, None) for each in older), self._panel(last, verdict)]
+            found = [
+                self._panel(cast, each.verdict if cast == each.last_stage else None)
+                for each in story.reviews
+                for cast in each.stages
+            ]
             found += [self._panel(each.ballots, each.verdict) for each in ended]
         return [panel for panel in found if panel]
 

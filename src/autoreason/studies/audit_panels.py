@@ -550,7 +550,7 @@ def convergence(runs: Runs) -> Answer:
     "ask more fresh judges before relying on the text, or deliver the first draft",
 )
 def confirmation(runs: Runs) -> Answer:
-    compared = [(run, run.story.fresh_votes) for run in runs if not run.programs]
+    compared = [(run, run.story.confirmation) for run in runs if not run.programs]
     ballots = [(each.prefer, each.judges) for _, each in compared if each and each.judges]
     unchanged = [run for run, each in compared if not each and run.first and run.first == run.last]
     drafts = f"{many(len(unchanged), 'run')} that only had the first draft to deliver"

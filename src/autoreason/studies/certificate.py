@@ -37,7 +37,6 @@ from autoreason.studies.certificate_questions import (
     KINDS,
     LONGER,
     NINE,
-    NINE_TEXTS,
     PADDED,
     RECORD,
     SAME,
@@ -46,7 +45,6 @@ from autoreason.studies.certificate_questions import (
     Question,
     SpoiledPair,
     defect_questions,
-    nine_questions,
     other_questions,
     pairs,
     text_named,
@@ -56,6 +54,7 @@ from autoreason.studies.panel_jobs import ballot_plans
 from autoreason.task import Entry, Task
 from autoreason.tournament.judges import JUDGE_PROMPTS, cast_ballot
 from autoreason.tournament.panel import verdict_of
+from autoreason.tournament.voting import trend
 
 CertificateVerdict = Literal["passed", "failed", "not shown"]
 Answers = Sequence[Sequence[float]]
@@ -142,7 +141,7 @@ BALLOTS = Property(
 )
 MANY_TEXTS = Property(
     "nine texts",
-    "Of nine versions of a text, each worse than the one before, is the better half ranked above the other?",
+    "Of nine versions of a text, each worse than the one before, are the better ranked above the worse?",
     "A ranking that cannot be read counts as no. It decides how many texts a review shows to one judge, not whether "
     "the judge is good.",
     floor=COIN,
@@ -318,11 +317,11 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
             open_ = f" Not shown: {each.reason}." if each.verdict == "not shown" else ""
             asked = about[each.name]
             rests.append((each.name, f"{asked.asks} {said}{open_} {asked.why}"))
-        nine = (
-            f"It {self.ranks_nine}. {MANY_TEXTS.asks} {MANY_TEXTS.why}" if self.nine_texts else ""
-        )
+        if self.nine_texts:
+            said = f"{MANY_TEXTS.asks} It {self.ranks_nine}. {MANY_TEXTS.why}"
+            rests.append((MANY_TEXTS.name, said))
         return [
-            Section(sentences=[("", each) for each in (method, nine) if each]),
+            Section(sentences=[("", method)]),
             Section(tables=[table]),
             Section("What each rests on", rests),
         ]
@@ -355,19 +354,13 @@ def certificate_of(story: Story) -> Certificate:
 
 
 def _nine_texts(stages: Sequence[Sequence[BallotCast]]) -> CertificateFinding:
-    half = NINE_TEXTS // 2
-    answers = []
-    for ballots in stages:
-        # Names are numbered from the best on.
-        orders = [[sorted(b.order).index(name) for name in b.ranking or ()] for b in ballots]
-        # The one in the middle is in neither half.
-        sums = [
-            sum(place * ((name > half) - (name < half)) for place, name in enumerate(order))
-            for order in orders
-        ]
-        answers.append([each > 0 for each in sums])
+    # Names are numbered from the best on.
+    answers = [
+        [b.ranking is not None and trend([b.ranking], sorted(b.order)[::-1]) > 0 for b in ballots]
+        for ballots in stages
+    ]
     read = sum(ballot.ranking is not None for each in stages for ballot in each)
-    statement = f"the better half was put first in {{}} rankings, of which {read} could be read"
+    statement = f"the better came before the worse in {{}} rankings, of which {read} could be read"
     return measure(MANY_TEXTS, answers, statement)
 
 
@@ -504,8 +497,7 @@ class Certification(Job):
         options = self.settings.job_as(Certify)
         await self.ask_questions(defect_questions(options.repeats))
         if any(b.ranking for panel in self.story.panels.values() for b in panel.ballots):
-            further = (self.settings.seed, options.repeats)
-            await self.ask_questions([*other_questions(*further), *nine_questions(*further)])
+            await self.ask_questions(other_questions(self.settings.seed, options.repeats))
         return self.finish(certificate_of(self.story).conclusion)
 
     async def ask_questions(self, questions: Sequence[Question]) -> None:
@@ -531,9 +523,9 @@ class Certification(Job):
 
     @classmethod
     def plans(cls, settings: Settings) -> Plans:
-        repeats, seed = settings.job_as(Certify).repeats, settings.seed
-        further = [*other_questions(seed, repeats), *nine_questions(seed, repeats)]
-        return ballot_plans(settings, len(defect_questions(repeats)) + len(further))
+        repeats = settings.job_as(Certify).repeats
+        questions = len(defect_questions(repeats)) + len(other_questions(settings.seed, repeats))
+        return ballot_plans(settings, questions)
 
     @classmethod
     def min_calls(cls, task: Task, settings: Settings) -> int:  # noqa: ARG003

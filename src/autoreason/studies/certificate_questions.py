@@ -144,7 +144,7 @@ INJECTED, RECORD, NINE = "injection", "record", "nine"
 SOUND, SPOILED = "sound", "spoiled"
 CONCISE, PADDED = "concise", "padded"
 TWINS = ("one", "other")
-NINE_TEXTS = 9
+_NINE = 9
 _SENTENCE = re.compile(r"((?<=[.!?])\s+|\n+)")
 _FEW_WORDS = 3
 _PAIRS_PER_WAY = 2
@@ -171,7 +171,7 @@ def defect_questions(repeats: int) -> list[Question]:
 
 
 def other_questions(seed: int, repeats: int) -> list[Question]:
-    """The same ballots again, twins, longer texts and orders to the judge; every second the other way round."""
+    """The same ballots again, twins, longer texts and orders to the judge, every second turned round; nine texts."""
     seats = [(at, pair, seat) for at, pair in enumerate(pairs()) for seat in range(repeats)]
     again = [
         _question(AGAIN, *each, {SOUND: each[1].sound, SPOILED: each[1].spoiled}) for each in seats
@@ -189,6 +189,7 @@ def other_questions(seed: int, repeats: int) -> list[Question]:
         *(*again, *same, *longer),
         *(_injection(seed, *each) for each in seats),
         *(_hostile_record(seed, *each) for each in seats),
+        *(_nine_versions(seed, pair, seat) for at, pair, seat in seats if not at % 2),
     ]
 
 
@@ -198,25 +199,19 @@ def versions(pair: SpoiledPair) -> dict[str, str]:
     sentences = [at for at, part in enumerate(parts) if len(part.split()) > _FEW_WORDS]
     draw(0, pair.name).shuffle(sentences)
     found = {}
-    for version in range(NINE_TEXTS):
-        worse = {*sentences[: round(version * len(sentences) / (NINE_TEXTS - 1))]}
-        turned = [
-            " ".join(part.split()[::-1]) if at in worse else part for at, part in enumerate(parts)
-        ]
-        found[f"version {version}"] = "".join(turned)
+    for version in range(_NINE):
+        worse = {*sentences[: round(version * len(sentences) / (_NINE - 1))]}
+        turned = (part.split()[::-1] if at in worse else [part] for at, part in enumerate(parts))
+        found[f"version {version}"] = "".join(map(" ".join, turned))
     return found
 
 
-def nine_questions(seed: int, repeats: int) -> list[Question]:
-    """Nine versions of every second text, in an order drawn by lot."""
-    found = []
-    for pair in pairs()[::2]:
-        texts, stage = versions(pair), sub_key(NINE, pair.name)
-        task = structs.replace(pair.task, contract=Contract())
-        for seat in range(repeats):
-            order = draw(seed, f"{judge_key(stage, seat)}/order").sample([*texts], len(texts))
-            found.append(Question(stage, seat, tuple(order), texts, task))
-    return found
+def _nine_versions(seed: int, pair: SpoiledPair, seat: int) -> Question:
+    """In an order drawn by lot."""
+    texts, stage = versions(pair), sub_key(NINE, pair.name)
+    order = draw(seed, f"{judge_key(stage, seat)}/order").sample([*texts], len(texts))
+    task = structs.replace(pair.task, contract=Contract())
+    return Question(stage, seat, tuple(order), texts, task)
 
 
 def _question(

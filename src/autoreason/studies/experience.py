@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from math import comb
+from math import ceil, comb
 from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from autoreason.contract import count_words
-from autoreason.events import FINISHED, Delivered
+from autoreason.events import FINISHED, Delivered, ReviewDecided
 from autoreason.files import certificates_folder
 from autoreason.journal import Journal
 from autoreason.settings import Settings
@@ -66,25 +66,16 @@ def kind_of(text: str) -> Kind:
     return Kind(form, count_words(text))
 
 
-def expected_kind(task: Task) -> Kind | None:
-    """What a run is going to write, as far as its draft or its limits say."""
-    if task.draft is not None:
-        return kind_of(task.draft)
-    words = task.contract.max_words
-    return Kind(None, words) if words else None
-
-
 def past_run(story: Story) -> PastRun | None:
     """A finished run with reviews."""
-    if not story.trends or not story.delivered:
-        return None
-    last = next(r.decided for r in story.reviews[::-1] if r.decided and r.decided.trend is not None)
-    return PastRun(story.trends[-1], last.after, _since(story.delivered))
+    reviews = [each.decided for each in story.reviews]
+    last = [each for each in reviews if each and each.trend is not None][-1:]
+    return _past_run(last[0], story.delivered) if last and story.delivered else None
 
 
-def _since(delivered: Delivered) -> int:
-    found = re.match(r"pass (\d+)", delivered.origin)
-    return int(found[1]) if found else 0
+def _past_run(last: _Review | ReviewDecided, delivered: Delivered) -> PastRun:
+    assert last.trend is not None
+    return PastRun(last.trend, last.after, int(f"{delivered.origin} 0".split()[1]))
 
 
 def past_runs(journal: Journal, settings: Settings, kind: Kind | None) -> list[PastRun]:
@@ -109,7 +100,7 @@ def past_runs(journal: Journal, settings: Settings, kind: Kind | None) -> list[P
                 return []
             continue
         like = like or written
-        found.append(PastRun(review.trend, review.after, _since(delivered)))
+        found.append(_past_run(review, delivered))
         if len(found) == MOST:
             break
     return found[::-1]
@@ -127,7 +118,8 @@ def describe_experience(past: Sequence[PastRun], settings: Settings) -> str:
     by_chance = sum(comb(number, n) for n in range(ups, number + 1)) / 2**number
     runs = f"our last {number} runs with these models"
     if rise >= settings.min_trend and by_chance <= BEYOND_CHANCE:
-        more = _whole(_FURTHER * max(run.rounds for run in past), every)
+        # So many that a review is the last.
+        more = every * ceil(_FURTHER * max(run.rounds for run in past) / every)
         said = f"Y{runs} were still rising at their last review: --rounds {more} may pay"
         return said if more > settings.passes else ""
     for enough in range(every, settings.passes, every):
@@ -142,16 +134,13 @@ def describe_experience(past: Sequence[PastRun], settings: Settings) -> str:
     return ""
 
 
-def _whole(rounds: float, every: int) -> int:
-    """So many rounds that a review is the last."""
-    return every * -int(-rounds // every)
-
-
-def find_experience(journal: Journal, settings: Settings, kind: Kind | None) -> str:
+def find_experience(journal: Journal, settings: Settings, task: Task, text: str | None) -> str:
     """The sentence for a run with these settings; none for judges who are known to go by length."""
     is_reviewed = settings.job.is_tournament and settings.review_every and settings.reviewers
     if not is_reviewed or _judged_by_length(settings):
         return ""
+    written, words = text or task.draft, task.contract.max_words
+    kind = kind_of(written) if written else Kind(None, words) if words else None
     return describe_experience(past_runs(journal, settings, kind), settings)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
-from functools import partial
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
@@ -31,11 +30,11 @@ from autoreason.report.table import Table, figures, words
 from autoreason.stats import BEYOND_CHANCE, Estimate, ranks
 from autoreason.stats.ranks import borda, first_places, krippendorff_alpha, places, tau_b
 from autoreason.stats.shares import bounded_mean, clustered_share, group_values, holm
-from autoreason.story import CONFIRMATION, RecordedPass, RecordedReview, Story
+from autoreason.story import CONFIRMATION, Story
 from autoreason.studies import rating_packet as packets
 from autoreason.task import read_text
 from autoreason.tournament.evidence import chance_of_margin
-from autoreason.tournament.rounds import describe_text, is_first_draft, name_text
+from autoreason.tournament.rounds import tell
 
 Rankings = tuple[tuple[str, ...], ...]
 """How people or a panel ranked the texts of one task, by name and best first."""
@@ -448,32 +447,25 @@ def read_votes(path: Path) -> PageVotes:
 
 def votes_report(votes: PageVotes, story: Story) -> RatingsReport:
     """A reader's rankings of the texts of rounds, beside those of the judges."""
-    judged: dict[int, RecordedPass | RecordedReview] = {
-        one.number: one for one in story.passes if one.verdict
-    }
+    told = [each for each in tell(story) if each.step.verdict]
+    judged = {each.number: each for each in told if not each.is_review}
     # Where no round has a vote, the page asks for some texts of the last review.
-    reviews = [each for each in story.reviews if each.decided and each.decided.verdict]
-    if reviews and not judged:
-        judged[0] = reviews[-1]
+    judged = judged or ({0: told[-1]} if told else {})
     tasks, named, panel = [], [], []
     for ranked in votes.rounds:
         one = judged.get(ranked.round)
-        decided = one.decided if one else None
-        shown = sorted(decided.verdict.scores) if decided and decided.verdict else []
-        slots = shown if ranked.round else [name for name in shown if name in ranked.ranking]
+        shown = one.step.verdict.scores if one and one.step.verdict else {}
+        slots = sorted(shown if ranked.round else {*shown} & {*ranked.ranking})
         if one is None or len(slots) < 2 or sorted(ranked.ranking) != slots:
             where = f"round {ranked.round}" if ranked.round else "review"
             raise InvalidInput(f"run {votes.run} has no {where} with these texts")
-        describe: Callable[[str], str] = partial(name_text, story=story)
-        if isinstance(one, RecordedPass):
-            describe = partial(describe_text, first=is_first_draft(one, story), one=one)
-        names = {slot: describe(slot) for slot in slots}
+        names = {slot: one.describe(slot) for slot in slots}
         if len(set(names.values())) < len(slots):
             names = {slot: f"{name} {slot}" for slot, name in names.items()}
         title = f"Round {ranked.round}" if ranked.round else "Review"
         tasks.append(packets.BlindTask(title, tuple(slots)))
         named.append(packets.NamedTask("", names))
-        cast = [ballot.ranking for ballot in one.ballots if ballot.ranking]
+        cast = [ballot.ranking for ballot in one.step.ballots if ballot.ranking]
         own = (tuple(names[name] for name in ranking if name in names) for ranking in cast)
         # Of two stages the first may have had none of them, or one.
         panel.append(tuple(ranking for ranking in own if len(ranking) == len(slots)))

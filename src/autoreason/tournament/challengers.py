@@ -38,6 +38,10 @@ from autoreason.tournament.writing import (
 _TAIL = 0.025
 
 
+TooLong = Callable[[str], str]
+"""Why a text grew too much; empty where it did not."""
+
+
 class WorseText(NamedTuple):
     text: str
     detail: str
@@ -45,23 +49,25 @@ class WorseText(NamedTuple):
     """Its number is worse, or it has none; it says more than the texts it may only cut; or it is too long."""
 
 
-_Checked = WrittenText | MissingText | WorseText
-
-
-class MetricGuard:
+class Guard:
     """Compares the texts of a stage with the incumbent, which is measured once for all of them."""
 
-    def __init__(self, context: JobContext, stage: str, incumbent: str) -> None:
+    def __init__(
+        self, context: JobContext, stage: str, incumbent: str, too_long: TooLong = lambda _: ""
+    ) -> None:
         self._context, self._stage, self._incumbent = context, stage, incumbent
+        self._too_long = too_long
         self._known: list[float | None] = []
 
     async def check(
         self, name: str | int, written: WrittenText | MissingText
     ) -> WrittenText | MissingText | WorseText:
-        metric = metric_of(self._context.task, "guard")
-        if metric is None or isinstance(written, MissingText):
+        if isinstance(written, MissingText):
             return written
-        if same_text(written.text, self._incumbent):
+        if detail := self._too_long(written.text):
+            return WorseText(written.text, detail, "longer")
+        metric = metric_of(self._context.task, "guard")
+        if metric is None or same_text(written.text, self._incumbent):
             return written
         context, stage = self._context, self._stage
         if not self._known:
@@ -262,12 +268,11 @@ async def challenge(
     number: int,
     incumbent: str,
     problems: str,
-    too_long: Callable[[str], str] = lambda _: "",
+    too_long: TooLong = lambda _: "",
 ) -> dict[events.Slot, str]:
-    """The texts of a pass that may take the incumbent's place; `too_long` says why one grew too much."""
     settings = context.settings
     challengers: dict[events.Slot, str] = {}
-    guard = MetricGuard(context, pass_key(number, "metric"), incumbent)
+    guard = Guard(context, pass_key(number, "metric"), incumbent, too_long)
     listed = judges_revisions(settings)
     revisers = revisers_by_slot(settings, number)
     written: list[WrittenText | MissingText] = []
@@ -278,14 +283,8 @@ async def challenge(
     ]
     await use_in_order(work, written.append)
     revisions = dict(zip(revisers, written, strict=True))
-
-    async def check(slot: events.Slot, written: WrittenText | MissingText) -> _Checked:
-        if isinstance(written, WrittenText) and (detail := too_long(written.text)):
-            return WorseText(written.text, detail, "longer")
-        return await guard.check(slot, written)
-
     for slot, revision in revisions.items():
-        checked = await check(slot, revision) if listed else revision
+        checked = await guard.check(slot, revision) if listed else revision
         others = (incumbent, *challengers.values())
         if admit(context, number, slot, checked, others, listed=listed):
             challengers[slot] = _text(revision)
@@ -299,7 +298,7 @@ async def challenge(
         return challengers
     revised = texts[turn(number, len(texts))]
     synthesis = await _synthesize(context, number, incumbent, revised)
-    checked = synthesis if isinstance(synthesis, WorseText) else await check("AB", synthesis)
+    checked = synthesis if isinstance(synthesis, WorseText) else await guard.check("AB", synthesis)
     if admit(context, number, "AB", checked, (incumbent, *texts)):
         challengers["AB"] = _text(synthesis)
     return challengers
@@ -309,7 +308,7 @@ async def write_rival(
     context: JobContext, number: int, incumbent: str, affords: Callable[[str], Awaitable[bool]]
 ) -> dict[events.Slot, str]:
     """The first of up to `MAX_RIVALS` fresh drafts, as far as the budget allows, that becomes a challenger."""
-    guard = MetricGuard(context, pass_key(number, "draft", "metric"), incumbent)
+    guard = Guard(context, pass_key(number, "draft", "metric"), incumbent)
     for attempt in range(MAX_RIVALS):
         key = pass_key(number, "draft", attempt)
         if attempt and not await affords(key):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 from autoreason.contract import count_words
@@ -68,9 +69,8 @@ def _preference(story: Story, delivered: events.Delivered) -> list[str]:
     draft, stopped = the_draft(story.draft), _stopped(story, delivered)
     if delivered.origin != "draft" or not story.draft:
         return [preference(story, delivered.evidence.preference), stopped]
-    if story.is_draft_preferred:
-        firsts = [each.ranking[0] for each in story.panels[CONFIRMATION].ballots if each.ranking]
-        prefer = f"{firsts.count('draft')} of {count(len(firsts), 'fresh judge')}"
+    if (fresh := story.confirmation) and story.is_draft_preferred:
+        prefer = f"{fresh.judges - fresh.prefer} of {count(fresh.judges, 'fresh judge')}"
         return [f"You have {draft}: {prefer} prefer it to the text it had become.", stopped]
     if delivered.ended_by == "drafts" and not story.closing_review:
         return [f"You have {draft}, as it was written: {delivered.reason}."]
@@ -78,13 +78,8 @@ def _preference(story: Story, delivered: events.Delivered) -> list[str]:
         review = story.closing_review
         if review and review.winner is None:
             return [f"You have {draft}: too few rankings of the review could be read.", stopped]
-        ranked = len(review.texts) - 1 if review else won
-        # Earlier reviews went back behind the others.
-        some = (
-            count(ranked, "later text") if story.reviews[1:] else f"{ranked} of {won} later texts"
-        )
-        which = "every later text" if ranked >= won else some
-        return [f"You have {draft}: judges put it before {which}.", stopped]
+        later = count(len(review.texts) - 1 if review else won, "later text")
+        return [f"You have {draft}: judges put it before {later}.", stopped]
     if not story.trajectory:
         return [f"You have {draft}: {stopped[0].lower()}{stopped[1:]}"]
     rounds = count(len(story.trajectory), "round")
@@ -141,8 +136,9 @@ def _stopped(story: Story, delivered: events.Delivered) -> str:
         case "passes":
             open_end = ""
             if settings and settings.review_every:
-                rising = story.trend is not None and story.trend >= max(0, settings.min_trend)
-                open_end = "; later texts were still ranked above earlier ones" if rising else ""
+                trend = fmean(story.trends[-2:] or [-1])
+                if trend >= max(0, settings.min_trend):
+                    open_end = "; later texts were still ranked above earlier ones"
             elif settings and settings.judges and k:
                 open_end = f"; it was not yet kept {row}"
             return f"{after}, the most allowed{open_end}."

@@ -312,8 +312,7 @@ def gather_evidence(story: Story, delivered: str) -> Evidence:
     ballots = [b for p in story.passes for b in p.ballots] + story.review_ballots
     ballots += [ballot for panel in others for ballot in panel.ballots]
     preference = None
-    confirmed = story.confirmation
-    if confirmed and delivered != story.incumbents[0].name:
+    if (confirmed := story.confirmation) and delivered != story.incumbents[0].name:
         judges, prefer = confirmed
         share = exact_share(prefer, judges)
         assert share.low is not None

@@ -37,7 +37,6 @@ from autoreason.tournament.voting import (
     max_lead,
     pass_size,
     revisers_by_slot,
-    whole_size,
     writes_synthesis,
 )
 from autoreason.tournament.writing import CRITICS, CritiqueResult, criticise, violations
@@ -105,7 +104,7 @@ def _likely_passes(settings: Settings) -> int:
 
 def _passes_by_chance(settings: Settings) -> float:
     """Passes until A survives k times in a row, ties aside."""
-    panel = dataclasses.replace(whole_size(settings), required_lead=settings.required_lead)
+    panel = dataclasses.replace(pass_size(settings), early_stop=False)
     survival, tie = survival_chances(panel, ballot_size(settings), settings.voting)
     expected = 0.0
     for _ in range(settings.k):

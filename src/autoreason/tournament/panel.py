@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import isfinite
 from statistics import fmean
@@ -218,25 +218,30 @@ async def review(
     after: int = 0,
 ) -> None:
     """Let judges rank texts from the first draft to the latest, where there are two or more to choose from."""
-    settings = context.settings
-    size, both_stages = settings.ballot_texts, 2 * settings.ballot_texts - 1
-    finalists = choose_finalists(incumbents, min(max_texts or settings.review_texts, both_stages))
+    settings, size = context.settings, context.settings.ballot_texts
+    finalists = choose_finalists(incumbents, min(max_texts or settings.review_texts, 2 * size - 1))
     if not settings.reviewers or len(finalists) < 2:
         return
     first, latest = incumbents[0].name, incumbents[-1].name
     weights = review_weights(context)
-    ask = partial(_rank, context, weights=weights, code=code, reference=incumbents[0].text)
-    if len(finalists) <= size:
-        panel, verdict = await ask(stage, finalists, settings.reviewers)
-        panels = [panel]
-    else:
-        half = review_seats(settings, len(finalists)) // 2
-        older, chosen = await ask(sub_key(stage, "older"), finalists[:size], half)
-        best = next(
-            (each for each in finalists if chosen and each.name == chosen.winner), finalists[0]
-        )
-        panel, verdict = await ask(stage, [best, *finalists[size:]], half)
-        panels = [older, panel]
+    by_seat = tuple(round(QUARTERS * weights[each]) for each in settings.models.judges if weights)
+    seats = PanelSize(settings.reviewers, weights=by_seat)
+    panels: list[Panel] = []
+
+    async def ask(stage: str, texts: Sequence[events.Incumbent]) -> events.Verdict | None:
+        """Every judge is asked, and ties go to the latest."""
+        named = {each.name: each.text for each in reversed(texts)}
+        reference = incumbents[0].text
+        panels.append(Panel(context, stage, named, seats, code=code, reference=reference))
+        return await panels[-1].run()
+
+    ranked = finalists
+    if len(finalists) > size:
+        seats = replace(seats, judges=review_seats(settings, len(finalists)) // 2)
+        chosen = await ask(sub_key(stage, "older"), finalists[:size])
+        best = [each for each in finalists if chosen and each.name == chosen.winner]
+        ranked = [*(best or finalists[:1]), *finalists[size:]]
+    verdict, panel = await ask(stage, ranked), panels[-1]
     winner, preferred = verdict.winner if verdict else None, None
     if winner not in (None, first) and first in panel.texts:
         preferred = sum(each.index(winner) < each.index(first) for each in panel.rankings)
@@ -260,26 +265,6 @@ async def review(
 def review_seats(settings: Settings, texts: int) -> int:
     """Judges of a review of so many texts; two stages have equally many."""
     return settings.reviewers + (texts > settings.ballot_texts and settings.reviewers % 2)
-
-
-async def _rank(
-    context: JobContext,
-    stage: str,
-    texts: Sequence[events.Incumbent],
-    judges: int,
-    *,
-    weights: Mapping[str, float],
-    code: CodeJudges | None,
-    reference: str,
-) -> tuple[Panel, events.Verdict | None]:
-    """A panel over texts, oldest first; every judge is asked, and ties go to the latest."""
-    by_seat = tuple(
-        round(QUARTERS * weights[each]) for each in context.settings.models.judges if weights
-    )
-    latest_first = {each.name: each.text for each in reversed(texts)}
-    size = PanelSize(judges, weights=by_seat)
-    panel = Panel(context, stage, latest_first, size, code=code, reference=reference)
-    return panel, await panel.run()
 
 
 def review_weights(context: JobContext) -> dict[str, float]:

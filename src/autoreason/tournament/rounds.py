@@ -6,16 +6,17 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from autoreason.events import CandidateReady
 from autoreason.report.numbers import capital, count, listed, without_folder
+from autoreason.story import RecordedPass, RecordedReview, Story
 from autoreason.tournament.statements import DROPPED, violations
 from autoreason.wording import KINDS, SEVERITIES, TextKind
 
 if TYPE_CHECKING:
     from autoreason import events
-    from autoreason.story import RecordedPass, RecordedReview, Story
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"”)]*\s+|\n+")
 _LABEL = re.compile(r"^\W*(?:reasons?|reasoning|analysis|explanation)\W*:\W*", re.IGNORECASE)
@@ -30,19 +31,55 @@ class Reason(NamedTuple):
     judge: str
 
 
-class Round(NamedTuple):
-    """One round, as people read it."""
+class Chapter(NamedTuple):
+    """A round or a review, as people read it."""
 
-    number: int
-    kind: TextKind | None
-    """Of the text that won it, where a vote or a rule decided; `kept` where none beat the text so far."""
-    outcome: str
-    """`rewritten`, `the rewrite won`, `a new draft won on points`, `kept`, `kept, does not count: …`."""
-    votes: str
-    """`3 of 5 judges`, `first places split 3 to 3`; empty where none voted."""
-    reason: Reason | None
+    step: RecordedPass | RecordedReview
+    describe: Callable[[str], str]
+    """What the texts are called that its judges rank."""
+    first: bool
+    """Whether the text so far was still the first draft."""
+    left: events.Incumbent | None = None
+    """The text that stands after it; None where it is under way, as is all that follows."""
+    kind: TextKind | None = None
+    """Of the text that won a round, where a vote or a rule decided; `kept` where none beat the text so far."""
+    outcome: str = "under way"
+    """`rewritten`, `a new draft won on points`, `kept`, `the text of round 3 is put first by 4 of 7 judges`."""
+    votes: str = ""
+    """Of a round: `3 of 5 judges`, `first places split 3 to 3`; empty where none voted."""
+    reason: Reason | None = None
     note: str = ""
-    """How it won where as many judges put another text first."""
+    """How a text won where as many judges put another first, and whether it was given up."""
+
+    @property
+    def number(self) -> int:
+        return self.step.number
+
+    @property
+    def is_review(self) -> bool:
+        return isinstance(self.step, RecordedReview)
+
+    @property
+    def back(self) -> bool:
+        """Whether the run went back to an earlier text."""
+        step = self.step
+        return isinstance(step, RecordedReview) and step.decided is not None and step.decided.back
+
+    @property
+    def name(self) -> str:
+        return f"review after round {self.number}" if self.is_review else f"round {self.number}"
+
+    @property
+    def place(self) -> str:
+        """`r3`, `review5`: where it is on a page."""
+        return f"{'review' if self.is_review else 'r'}{self.number}"
+
+    @property
+    def mark(self) -> tuple[str, str]:
+        """With its colour on a terminal."""
+        if self.left and self.is_review:
+            return ("←" if self.back else "✓"), "cyan"
+        return (KINDS[self.kind].mark, KINDS[self.kind].style) if self.kind else ("?", "yellow")
 
     @property
     def sentence(self) -> str:
@@ -50,89 +87,47 @@ class Round(NamedTuple):
         return f"{self.outcome}, {self.votes}" if self.votes else self.outcome
 
 
-class Review(NamedTuple):
-    """A review that is over, as people read it."""
-
-    after: int
-    """The round after which it was held."""
-    left: events.Incumbent
-    """The text that it leaves the run with."""
-    outcome: str
-    """`the text of round 3 is put first by 4 of 7 judges`, `too few rankings could be read`."""
-    back: str
-    """`the text of round 3`, where the run went back to it."""
-    goes_on: bool
-    """Whether rounds follow."""
-    reason: Reason | None
-    note: str
-
-    @property
-    def to(self) -> str:
-        """`round 3`, `first draft`: the text that it leaves the run with, in two words."""
-        return f"round {self.left.since}" if self.left.since else KINDS["draft"].name
-
-    @property
-    def name(self) -> str:
-        return f"review after round {self.after}" if self.after else "review"
-
-    @property
-    def sentence(self) -> str:
-        """The outcome, and where the run goes on from."""
-        if self.back not in self.outcome:
-            return f"{self.outcome}; back to {self.back}"
-        return (
-            f"{self.outcome}; it goes on from there" if self.back and self.goes_on else self.outcome
-        )
-
-
-def rounds_of(story: Story) -> list[Round]:
-    """Every round that is over."""
+def tell(story: Story) -> list[Chapter]:
+    """Rounds and reviews, in order; the last may be under way."""
     rule = story.settings.voting if story.settings else ""
-    return [_round(one, is_first_draft(one, story), rule) for one in story.passes if one.decided]
-
-
-def reviews_of(story: Story) -> list[Review]:
-    """Every review that is over; it stands behind the round that it is named after."""
-    found: list[Review] = []
-    for each in story.reviews:
-        if each.decided:
-            left = found[-1].left if found else story.incumbents[0]
-            found.append(_review(each, each.decided, left, story))
+    found: list[Chapter] = []
+    for step, left in zip_longest(story.steps, story.left):
+        if isinstance(step, RecordedReview):
+            found.append(_review(step, left, rule, story))
+        else:
+            found.append(_round(step, left, is_first_draft(step, story), rule))
+        if left and found[-1].back:
+            for at, each in enumerate(found):
+                is_new = each.number > left.since and each.kind not in (None, "kept")
+                if is_new and "Given up" not in each.note:
+                    gone = f"{each.note} Given up in the review after round {step.number}."
+                    found[at] = each._replace(note=gone.lstrip())
     return found
 
 
 def _review(
-    recorded: RecordedReview, decided: events.ReviewDecided, before: events.Incumbent, story: Story
-) -> Review:
-    rule = story.settings.voting if story.settings else ""
-    describe = partial(name_text, story=story)
-    ballots, note = recorded.last_stage, ""
+    step: RecordedReview, left: events.Incumbent | None, rule: str, story: Story
+) -> Chapter:
+    describe, decided = partial(name_text, story=story), step.decided
+    if decided is None or left is None:
+        return Chapter(step, describe, first=False)
+    note, back = "", f": back to {describe(left.name)}" if decided.back else ""
+    outcome = f"too few rankings could be read{back or '; the latest text stays'}"
     if winner := decided.winner:
-        left = next(each for each in decided.texts if each.name == winner)
-        firsts = [ballot.ranking[0] for ballot in ballots if ballot.ranking]
+        firsts = [ballot.ranking[0] for ballot in step.last_stage if ballot.ranking]
         own = firsts.count(winner)
-        votes = f"by {own} of {count(len(firsts), 'judge')}" if own else ""
-        if not decided.weights and (how := explain_win(decided.verdict, ballots, rule, describe)):
-            votes, note = _WON[rule], f"It {how}"
+        votes = f" by {own} of {count(len(firsts), 'judge')}" if own else ""
+        how = explain_win(decided.verdict, step.last_stage, rule, describe)
+        if how and not decided.weights:
+            votes, note = f" {_WON[rule]}", f"It {how}"
         elif (verdict := decided.verdict) and verdict.tied:
             most = verdict.scores[winner]
             equal = (name for name, points in verdict.scores.items() if points == most)
             others = [describe(name) for name in equal if name != winner]
             note = f"{capital(listed(others))} came equal: a tie goes to the latest."
-        outcome = f"{describe(winner)} is put first {votes}".rstrip()
-    else:
-        left = before if decided.back else decided.texts[-1]
-        stays = "" if decided.back else "; the latest text stays"
-        outcome = f"too few rankings could be read{stays}"
-    return Review(
-        after=decided.after,
-        left=left,
-        outcome=outcome,
-        back=describe(left.name) if decided.back else "",
-        goes_on=decided is not story.closing_review or not story.delivered,
-        reason=_reason(decided.winner, ballots, describe),
-        note=note,
-    )
+        outcome = f"{describe(winner)} is put first{votes}{': back to it' if back else ''}"
+    reason = _reason(decided.winner, step.last_stage, describe)
+    return Chapter(step, describe, False, left, "kept", outcome, reason=reason, note=note)
 
 
 def name_text(name: str, story: Story) -> str:
@@ -143,14 +138,20 @@ def name_text(name: str, story: Story) -> str:
     return f"draft {words[1]}" if story.is_sampling else f"the text of round {words[1]}"
 
 
+def name_origin(text: events.Incumbent) -> str:
+    """`round 3`, `first draft`."""
+    return f"round {text.since}" if text.since else KINDS["draft"].name
+
+
 def is_first_draft(one: RecordedPass, story: Story) -> bool:
     """Whether the text so far was still the first draft when the round began."""
     return story.draft is not None and one.incumbent == story.draft.text
 
 
-def _round(one: RecordedPass, first: bool, rule: str) -> Round:
-    decided = one.decided
-    assert decided is not None
+def _round(one: RecordedPass, left: events.Incumbent | None, first: bool, rule: str) -> Chapter:
+    describe, decided = partial(describe_text, first=first, one=one), one.decided
+    if decided is None:
+        return Chapter(one, describe, first)
     kind: TextKind | None = None
     if decided.outcome == "inconclusive":
         outcome = f"undecided: {decided.reason or 'too few votes could be counted'}"
@@ -164,12 +165,11 @@ def _round(one: RecordedPass, first: bool, rule: str) -> Round:
             outcome = "written anew" if kind == "new" else "rewritten"
         if decided.verdict and decided.verdict.tied:
             outcome += f", equal {_WON.get(rule, 'in the vote')} and the smaller change"
-    describe = partial(describe_text, first=first, one=one)
     note = ""
     if how := explain_win(decided.verdict, one.ballots, rule, describe):
         note, outcome = f"It {how}", outcome if decided.violations else f"{outcome} {_WON[rule]}"
     reason = _reason(decided.winner, one.ballots, describe)
-    return Round(decided.number, kind, outcome, _votes(one), reason, note)
+    return Chapter(one, describe, first, left, kind, outcome, _votes(one), reason, note)
 
 
 def _kept(decided: events.PassDecided, one: RecordedPass, rule: str) -> str:

@@ -348,7 +348,8 @@ def survival(found: events.Survival | None) -> str:
 
 def review(decided: events.ReviewDecided, draft: events.DraftReady | None = None) -> str:
     if decided.winner is None or decided.verdict is None:
-        return f"too few valid ballots, so that {unreviewed(decided)}"
+        before = "the run goes back to where the review before left it"
+        return f"too few valid ballots, so that {before if decided.back else 'the last A stays'}"
     texts = count(len(decided.texts), "text")
     chosen = f"{decided.winner} was chosen among {texts}{weights(decided)}"
     if decided.preferred is None:
@@ -358,12 +359,6 @@ def review(decided: events.ReviewDecided, draft: events.DraftReady | None = None
         f"{chosen}; {decided.preferred} of {ballots_cast} put it above {first_draft(draft)}, "
         "which proves nothing, because they chose it"
     )
-
-
-def unreviewed(decided: events.ReviewDecided) -> str:
-    """What a review without a verdict leaves."""
-    before = "the run goes back to where the review before left it"
-    return before if decided.back else "the last A stays"
 
 
 def reviews(story: Story) -> str:

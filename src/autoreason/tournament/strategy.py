@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 from typing import Any, ClassVar, NamedTuple
 
 from msgspec.structs import replace as changed
@@ -53,16 +54,16 @@ def find_ending(
         return Ending("contract", why)
     if why := _plateau(story, settings, changed):
         return Ending("plateau", why)
-    return Ending("trend", NO_TREND) if _has_no_trend(story, settings) else None
+    return Ending("trend", NO_TREND) if is_flat(story.trends, settings) else None
 
 
 NO_TREND = "later texts were no longer ranked above earlier ones"
 
 
-def _has_no_trend(story: Story, settings: Settings) -> bool:
+def is_flat(trends: Sequence[float], settings: Settings) -> bool:
     """Whether the last two reviews, of enough, put younger texts too seldom before older ones."""
-    enough = settings.review_every and len(story.trends) >= settings.min_reviews
-    return bool(enough) and story.trend is not None and story.trend < settings.min_trend
+    enough = settings.review_every > 0 and len(trends) >= settings.min_reviews
+    return enough and fmean(trends[-2:]) < settings.min_trend
 
 
 def _plateau(story: Story, settings: Settings, changed: ShareChanged) -> str:

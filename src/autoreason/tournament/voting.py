@@ -330,17 +330,13 @@ class PanelSize:
 
 def pass_size(settings: Settings, texts: Collection[str] = ("A",)) -> PanelSize:
     """The panel of a pass over these texts; only A has a lead to be overcome."""
-    return replace(
-        whole_size(settings),
+    return PanelSize(
+        settings.judges,
+        single=settings.judges == 1,
         early_stop=settings.early_stop,
+        ties_survive=settings.ties_survive,
         required_lead=settings.required_lead if "A" in texts else 1,
     )
-
-
-def whole_size(settings: Settings) -> PanelSize:
-    """The panel of a pass, all of whose judges are asked."""
-    judges, ties = settings.judges, settings.ties_survive
-    return PanelSize(judges, single=judges == 1, ties_survive=ties)
 
 
 def quorum(judges: int) -> int:

@@ -74,7 +74,7 @@ def test_evidence_is_in_the_letters_of_the_paper(finished: Shell) -> None:
 
 def test_show_one_round_in_full(finished: Shell) -> None:
     reviewed = finished("show", "last", "--round", "2").stdout
-    assert "Review after it: 7 judges ranked 3 texts; " in reviewed
+    assert "Review after it: " in reviewed
     assert finished("run", BRIEF, *FAST, *VOTES, "-q").returncode == 0
     shown = finished("show", "last", "--round", "1").stdout
     for part in ("Round 1: ", "The rewrite, ", "what it changes", "Judges, best first", "judge 1"):

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 from tests.run.runs import scripted, start_run
 from tests.studies.certify.judges import stored
-from tests.tournament.stage import document, vote
+from tests.tournament.stage import UNSEEN, document, vote
 
 from autoreason.cli.announcement import announce
 from autoreason.contract import Contract
@@ -25,7 +25,6 @@ from autoreason.task import Task
 
 USUAL = make_settings(Models.everywhere("scripted/scripted"), 7)
 SHORT = {"passes": 4, "review_every": 2, "reviewers": 3, "confirmation": 2}
-UNSEEN = {"judges": 0, "candidates": "B", "review_texts": 9}
 NEWEST = [f"made in {number}" for number in (4, 3, 2, 1)]
 
 

@@ -53,7 +53,6 @@ from autoreason.studies.certificate_questions import (
     INJECTIONS,
     SUITE,
     defect_questions,
-    nine_questions,
     other_questions,
     pairs,
 )
@@ -69,7 +68,9 @@ async def test_a_judge_that_knows_the_sound_text_passes_everything() -> None:
         (each.name, each.rule) for each in PROPERTIES
     ]
     assert (certificate.ballots, certificate.invalid) == (QUESTIONS, 0)
-    assert certificate.ranks_nine.startswith("ranks nine texts: yes (the better half was put first")
+    assert certificate.ranks_nine.startswith(
+        "ranks nine texts: yes (the better came before the worse"
+    )
 
 
 def backwards(request: Request, texts: Mapping[str, str]) -> tuple[str, ...]:
@@ -168,7 +169,7 @@ async def test_a_judge_who_loses_track_of_nine_texts_is_given_five_and_not_faile
         assert (found.verdict, found.conclusion) == ("passed", "the judge passed everything")
         said = (
             "It ranks nine texts: no, five at a time: `--set ballot_texts=5` "
-            f"(the better half was put first in 0 of 12 rankings, of which {read} could be read)."
+            f"(the better came before the worse in 0 of 12 rankings, of which {read} could be read)."
         )
         assert said in found.summary()
         assert said in found.to_markdown()
@@ -176,7 +177,7 @@ async def test_a_judge_who_loses_track_of_nine_texts_is_given_five_and_not_faile
 
 async def test_every_question_is_reported_in_order_and_its_panel_after_its_ballots() -> None:
     _, events = await reported(ideal, repeats=2)
-    questions = defect_questions(2) + other_questions(7, 2) + nine_questions(7, 2)
+    questions = defect_questions(2) + other_questions(7, 2)
     cast = [event for event in events if isinstance(event, BallotCast)]
     assert [(b.stage, b.seat) for b in cast] == [(q.stage, q.seat) for q in questions]
     panels = [event for event in events if isinstance(event, PanelDecided)]
