@@ -37,6 +37,8 @@ from autoreason.task import read_task
         ("<document>\nHello.\n</document>\nHope it helps.", "Hello.", ""),
         ("Hello.\n<notes>\nCut.", "Hello.", "Cut."),
         ("Hello.\n<notes>Cut.</notes>\n", "Hello.", "Cut."),
+        ("Hello. <notes>Cut.</notes>", "Hello.", "Cut."),
+        ("Tags look like <notes>x</notes>", "Tags look like <notes>x</notes>", ""),
         ("Use the <notes> element.\n\nMore.", "Use the <notes> element.\n\nMore.", ""),
         ("The <document> tag wraps.\n\nEnd.", "The <document> tag wraps.\n\nEnd.", ""),
         ("A\n<notes>\nx\n</notes>\nB", "A\n<notes>\nx\n</notes>\nB", ""),

@@ -19,6 +19,7 @@ _NOTES = re.compile(
     r"[ \t]*<notes>(?:[ \t]*\n(?P<open>(?:(?!</notes>).)*)\Z|(?P<closed>.*)</notes>\s*\Z)",
     re.IGNORECASE | re.DOTALL,
 )
+_SENTENCE_ENDS = (*".!?…”\"')]}*", "")
 _NOTES_FIRST = re.compile(r"\A\s*<notes>(.*?)</notes>[ \t]*\n\s*(?=\S)", re.IGNORECASE | re.DOTALL)
 # A boundary copied from the request: between its brackets, or alone on a line.
 _MARK = re.compile(
@@ -46,11 +47,14 @@ def read_document(reply: str) -> Document:
 
 
 def _split(reply: str) -> Document:
-    """Text and notes, where notes come before it or at the end on lines of their own."""
+    """Text and notes, where notes come before it or at the end."""
     before = _NOTES_FIRST.match(reply)
     reply = reply[before.end() :] if before else reply
     start = reply.lower().rfind("<notes>")
-    notes = _NOTES.match(reply, reply.rfind("\n", 0, start) + 1) if start >= 0 else None
+    # At the end of a line only after the end of a sentence.
+    ends = reply[:start].rstrip()[-1:] in _SENTENCE_ENDS
+    line = start if ends else reply.rfind("\n", 0, start) + 1
+    notes = _NOTES.match(reply, line) if start >= 0 else None
     if not notes:
         return Document(_bare(reply), before[1].strip() if before else "")
     return Document(_bare(reply[: notes.start()]), (notes["closed"] or notes["open"] or "").strip())

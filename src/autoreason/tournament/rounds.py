@@ -161,7 +161,7 @@ def _round(one: RecordedPass, left: events.Incumbent | None, first: bool, rule: 
         assert decided.winner is not None
         kind = one.kind(decided.winner, first=first)
         outcome = f"{'a new draft' if kind == 'new' else KINDS[kind].the} won"
-        if decided.outcome == "unjudged":
+        if not one.ballots:
             outcome = "written anew" if kind == "new" else "rewritten"
         if decided.verdict and decided.verdict.tied:
             outcome += f", equal {_WON.get(rule, 'in the vote')} and the smaller change"
