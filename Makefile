@@ -23,8 +23,8 @@ help: ## Show this list
 
 demo: $(READY) ## Fetch the embedded model, refine an example brief with it and show the page of that run
 	@echo "▸ the page of a recorded run, of a model ten times as large"
-	@mkdir -p build && cp examples/bicycle-shop.db build/bicycle-shop.db
-	@$(BIN)/autoreason view last --journal build/bicycle-shop.db
+	@mkdir -p build && cp examples/lost-card.db build/lost-card.db
+	@$(BIN)/autoreason view last --journal build/lost-card.db
 	@echo "▸ the embedded model"
 	@$(BIN)/autoreason models pull
 	@echo "▸ a run of examples/demo.md: three rounds, and judges who choose among their texts"

@@ -20,7 +20,7 @@ from autoreason.journal import Journal
 from autoreason.run.record import recorded_result
 
 ROOT = Path(__file__).parents[1]
-RECORD = ROOT / "examples" / "bicycle-shop.db"
+RECORD = ROOT / "examples" / "lost-card.db"
 WIDTHS = (400, 1280)
 HEIGHT = 900
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 def test_the_readme_shows_how_the_recorded_run_ended(tmp_path: Path) -> None:
     # Opening a journal writes beside it.
-    copy = shutil.copy(ROOT / "examples" / "bicycle-shop.db", tmp_path)
+    copy = shutil.copy(ROOT / "examples" / "lost-card.db", tmp_path)
     with Journal.open(copy, create=False) as journal:
         row = journal.find("last")
         story = journal.story(row.id)
