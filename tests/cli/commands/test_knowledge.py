@@ -147,7 +147,7 @@ def test_a_value_may_be_written_as_in_a_table(inside: Inside) -> None:
     assert [each.result.n for each in read_folder(inside.folder / "kb").records if each.result][
         1:
     ] == [12_098]
-    planned = ("knowledge", "ab-plan", *inside.runs(), "--arms", "2", "--base")
+    planned = ("knowledge", "ab-plan", *inside.runs(), "--texts", "2", "--base")
     assert inside(*planned, "22,5").sentence == "--base is 22.5; write 0.225 or 22.5%"
     assert "rise from 22.5 to " in inside(*planned, "22,5%", "--readers", "6.000").out
     exported = inside("knowledge", "export", "kb", "--to", "-")
