@@ -43,7 +43,7 @@ _MOST = 50
 """Points that can be gained over a coin."""
 _RANKING = [*words("group", "", "text"), *figures("result", "adjusted", "over it"), *words("when")]
 _KINDS: dict[RecordKind, tuple[str, str]] = {
-    "outcome": ("outcome", ""),
+    "outcome": ("result", ""),
     "verdict": ("verdict", ""),
     "fact": ("fact", ""),
     "style": ("page of style", "pages of style"),
@@ -140,8 +140,14 @@ class FolderReport(Report):
     @property
     def conclusion(self) -> str:
         found = [count(self.kinds[kind], *_KINDS[kind]) for kind in _KINDS if self.kinds.get(kind)]
-        pairs = f"{count(self.pairs, 'pair')} of {count(self.paired_groups, 'group')} can be tested"
-        return f"{listed(found) if found else 'no record'} in {self.folder}; {pairs}"
+        groups = f" ({count(self.groups, 'group')})" if self.groups else ""
+        what = f"{listed(found) if found else 'no record'} in {self.folder}{groups}"
+        if not (apart := self.pairs + self.untested):
+            return f"{what}: no two texts of one group differ clearly" if groups else what
+        used = f"{self.pairs:,} of these can test whether records help"
+        used += f" ({MIN_PAIRS} are needed)" if self.pairs < MIN_PAIRS else ""
+        differ = "differs" if apart == 1 else "differ"
+        return f"{what}: {count(apart, 'pair')} of texts {differ} clearly; {used}"
 
     def page_sections(self) -> list[Section]:
         """Which texts did best and worst, what can be tested, what to check; how it was read is folded."""
@@ -154,7 +160,7 @@ class FolderReport(Report):
         groups = count(self.paired_groups, "group")
         pairs = f"{count(self.pairs, 'pair')} of texts from {groups} can be tested"
         tested = Section("What can be tested", [("", f"{pairs}; {self._power()}.")])
-        wrong = [*self.metrics, *self.to_models, *self.problems]
+        wrong = [*self._unused, *self.to_models]
         more = f"and {len(wrong) - _MAX_NAMED:,} more" if len(wrong) > _MAX_NAMED else ""
         lines = [("", each) for each in (*wrong[:_MAX_NAMED], more) if each]
         right = [Section("To check", lines)] if lines else []
@@ -167,6 +173,13 @@ class FolderReport(Report):
         from autoreason.report.report_page import report_page
 
         return report_page(self.heading, [self.sentence], self.page_sections(), about or {})
+
+    @property
+    def _unused(self) -> list[str]:
+        """What of the files counts for nothing, or for less, and why."""
+        number = count(self.unranked, "result")
+        bare = [f"{number} without a number of readers: not ranked"] * bool(self.unranked)
+        return [*self.metrics, *self.problems, *bare]
 
     @property
     def _best_and_worst(self) -> str:
@@ -183,7 +196,7 @@ class FolderReport(Report):
                 two = (each.ends[0], each.ends[-1])
                 ends = (f"{each.show_lift(end.lift)} {shorten(end.text, room)}" for end in two)
                 lines.append(f"  {each.group}: {' · '.join(ends)}")
-        wrong = [*self.metrics, *self.problems]
+        wrong = self._unused
         to_models = f"{count(len(self.to_models), 'line')} that may address a model"
         if wrong or self.to_models:
             rest = len(wrong) - 1 + len(self.to_models) if wrong else 0
@@ -291,8 +304,8 @@ def check_knowledge(folder: str | Path) -> FolderReport:
         >>> from pathlib import Path
         >>> from autoreason import check_knowledge
         >>> _ = Path("mails.csv").write_text("subject,opens,sent,list\\nA,40,90,x\\nB,1,90,x\\n")
-        >>> check_knowledge("mails.csv").conclusion
-        '2 outcomes in mails.csv; 0 pairs of 0 groups can be tested'
+        >>> check_knowledge("mails.csv").conclusion.partition(";")[0]
+        '2 results in mails.csv (1 group): 1 pair of texts differs clearly'
     """
     check_call(check_knowledge, folder=folder)
     content = read_folder(folder)
@@ -407,6 +420,8 @@ def _file(record: Record) -> str:
 def search_knowledge(folder: str | Path, text: str, *, limit: int = 10) -> SearchReport:
     """Find the records of a folder that are nearest to a text, by BM25; private ones are found, too.
 
+    A word that no record has finds longer ones that contain it.
+
     Args:
         folder: The folder, or a single CSV or JSONL file.
         text: What to look for, a few words or a whole draft, in any script.
@@ -429,7 +444,8 @@ def search_knowledge(folder: str | Path, text: str, *, limit: int = 10) -> Searc
     if limit < 1:
         raise InvalidInput(f"`limit` is {limit}; give 1 or more")
     with Index.open(folder) as index:
-        return SearchReport(str(folder), text, tuple(islice(index.nearest(text), limit)))
+        near = index.nearest(index.known_words(text))
+        return SearchReport(str(folder), text, tuple(islice(near, limit)))
 
 
 def _describe_columns(reading: FileReading) -> str:

@@ -46,6 +46,9 @@ MAX_POSTINGS = 3_000
 _MAX_WORDS = 64
 _COMMON, _MIN_COMMON = 0.25, 10
 """A word in more than this share of records, and in more than so many, makes no two of them similar."""
+_CONTAINING = "SELECT term FROM vocabulary WHERE term = ?1 OR instr(term, ?1) AND length(?1) >= ?2"
+_MIN_PART = 3
+"""Signs of a part of a word that is searched for."""
 _LAST_DAY = "9999"
 """Where records without a date are, after all others."""
 _SCHEMA = """
@@ -162,6 +165,14 @@ class Index:
             (query, first, last, *kinds),
         )
         yield from (self._fetch(row) for (row,) in rows)
+
+    def known_words(self, text: str) -> str:
+        """The words of a text; in place of one that no record has, those that contain it."""
+        found: list[str] = []
+        for word in split_words(text):
+            known = self._sql.execute(_CONTAINING, (word, _MIN_PART)).fetchall()
+            found += [word] if (word,) in known else [term for (term,) in known]
+        return " ".join(found)
 
     def strongest(self, kinds: Sequence[RecordKind]) -> Iterator[IndexedRecord]:
         """Records by how far they stand from their group, the farthest first."""
