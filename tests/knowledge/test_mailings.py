@@ -93,7 +93,6 @@ def test_check_counts_the_pairs_that_the_test_uses(
     assert f": {checked.pairs + checked.untested:,} pairs of texts differ clearly" in one_line(
         checked
     )
-    assert f"; {checked.pairs:,} of these can test whether records help." in one_line(checked)
 
 
 def test_check_begins_with_the_best_and_the_worst_texts_of_each_group(

@@ -144,10 +144,7 @@ class FolderReport(Report):
         what = f"{listed(found) if found else 'no record'} in {self.folder}{groups}"
         if not (apart := self.pairs + self.untested):
             return f"{what}: no two texts of one group differ clearly" if groups else what
-        used = f"{self.pairs:,} of these can test whether records help"
-        used += f" ({MIN_PAIRS} are needed)" if self.pairs < MIN_PAIRS else ""
-        differ = "differs" if apart == 1 else "differ"
-        return f"{what}: {count(apart, 'pair')} of texts {differ} clearly; {used}"
+        return f"{what}: {count(apart, 'pair')} of texts {'differs' if apart == 1 else 'differ'} clearly"
 
     def page_sections(self) -> list[Section]:
         """Which texts did best and worst, what can be tested, what to check; how it was read is folded."""
@@ -157,9 +154,8 @@ class FolderReport(Report):
             hint += f" Of {len(self.ranked):,} groups, the {_MAX_NAMED} with most readers; the others are below."
         charts = [_chart(each) for each in shown]
         best = [Section(self._best_and_worst, [("", hint)], charts=charts)] if charts else []
-        groups = count(self.paired_groups, "group")
-        pairs = f"{count(self.pairs, 'pair')} of texts from {groups} can be tested"
-        tested = Section("What can be tested", [("", f"{pairs}; {self._power()}.")])
+        pairs = f"{count(self.pairs, 'pair')} of {count(self.paired_groups, 'group')} can be used"
+        tested = Section("What can be tested", [("", f"{pairs}: {self._power()}.")])
         wrong = [*self._unused, *self.to_models]
         more = f"and {len(wrong) - _MAX_NAMED:,} more" if len(wrong) > _MAX_NAMED else ""
         lines = [("", each) for each in (*wrong[:_MAX_NAMED], more) if each]
@@ -304,7 +300,7 @@ def check_knowledge(folder: str | Path) -> FolderReport:
         >>> from pathlib import Path
         >>> from autoreason import check_knowledge
         >>> _ = Path("mails.csv").write_text("subject,opens,sent,list\\nA,40,90,x\\nB,1,90,x\\n")
-        >>> check_knowledge("mails.csv").conclusion.partition(";")[0]
+        >>> check_knowledge("mails.csv").conclusion
         '2 results in mails.csv (1 group): 1 pair of texts differs clearly'
     """
     check_call(check_knowledge, folder=folder)

@@ -355,7 +355,11 @@ class StudyResult(Result, Generic[AnyReport]):
 
     @property
     def heading(self) -> str:  # type: ignore[override]
-        return self.final_report.heading if self.final_report else super().heading
+        if self.final_report is None:
+            return super().heading
+        # The brief of a certificate is its own, and a suite is called as its run is.
+        names = [self.story.title] * (not isinstance(self.story.job, Certify))
+        return " · ".join(dict.fromkeys(filter(None, [*names, self.final_report.heading])))
 
     @property
     def conclusion(self) -> str:
