@@ -37,6 +37,7 @@ _COLUMNS, _MAX_LINES = 80, 3
 _MAX_GROUPS, _MAX_TABLED = 20, 200
 """Of which a terminal and a page show the ends."""
 _TO_MODELS = "Lines that address a model, shown to models only if kb.toml says `allow`"
+_NO_READERS = "without a number of readers: not ranked"
 _DIFFER = 0.3
 """The share of pairs on which judges with and without knowledge usually differ."""
 _MOST = 50
@@ -140,11 +141,13 @@ class FolderReport(Report):
     @property
     def conclusion(self) -> str:
         found = [count(self.kinds[kind], *_KINDS[kind]) for kind in _KINDS if self.kinds.get(kind)]
-        groups = f" ({count(self.groups, 'group')})" if self.groups else ""
-        what = f"{listed(found) if found else 'no record'} in {self.folder}{groups}"
-        if not (apart := self.pairs + self.untested):
-            return f"{what}: no two texts of one group differ clearly" if groups else what
-        return f"{what}: {count(apart, 'pair')} of texts {'differs' if apart == 1 else 'differ'} clearly"
+        what = f"{listed(found) if found else 'no record'} in {self.folder}"
+        if not self.groups:
+            return what
+        apart, differ = self.pairs + self.untested, "no two texts of one group differ"
+        if apart:
+            differ = f"{count(apart, 'pair')} of texts {'differs' if apart == 1 else 'differ'}"
+        return f"{what} ({count(self.groups, 'group')}): {differ} clearly"
 
     def page_sections(self) -> list[Section]:
         """Which texts did best and worst, what can be tested, what to check; how it was read is folded."""
@@ -156,7 +159,7 @@ class FolderReport(Report):
         best = [Section(self._best_and_worst, [("", hint)], charts=charts)] if charts else []
         pairs = f"{count(self.pairs, 'pair')} of {count(self.paired_groups, 'group')} can be used"
         tested = Section("What can be tested", [("", f"{pairs}: {self._power()}.")])
-        wrong = [*self._unused, *self.to_models]
+        wrong = [*self.metrics, *self.to_models, *self.problems]
         more = f"and {len(wrong) - _MAX_NAMED:,} more" if len(wrong) > _MAX_NAMED else ""
         lines = [("", each) for each in (*wrong[:_MAX_NAMED], more) if each]
         right = [Section("To check", lines)] if lines else []
@@ -169,13 +172,6 @@ class FolderReport(Report):
         from autoreason.report.report_page import report_page
 
         return report_page(self.heading, [self.sentence], self.page_sections(), about or {})
-
-    @property
-    def _unused(self) -> list[str]:
-        """What of the files counts for nothing, or for less, and why."""
-        number = count(self.unranked, "result")
-        bare = [f"{number} without a number of readers: not ranked"] * bool(self.unranked)
-        return [*self.metrics, *self.problems, *bare]
 
     @property
     def _best_and_worst(self) -> str:
@@ -192,7 +188,7 @@ class FolderReport(Report):
                 two = (each.ends[0], each.ends[-1])
                 ends = (f"{each.show_lift(end.lift)} {shorten(end.text, room)}" for end in two)
                 lines.append(f"  {each.group}: {' · '.join(ends)}")
-        wrong = self._unused
+        wrong = [*self.metrics, *self.problems]
         to_models = f"{count(len(self.to_models), 'line')} that may address a model"
         if wrong or self.to_models:
             rest = len(wrong) - 1 + len(self.to_models) if wrong else 0
@@ -222,7 +218,6 @@ class FolderReport(Report):
             ("No group", self.ungrouped, "in no pair"),
             ("Private", self.private, "for local models only"),
             ("Picked", self.picked, "which inform critics and are left out of tests"),
-            ("Not ranked", self.unranked, "without a number of readers"),
             ("No error", self.no_error, "without n of a share or se, in no pair"),
             (
                 "Pairs",
@@ -319,10 +314,10 @@ def check_knowledge(folder: str | Path) -> FolderReport:
         digest=content.digest,
         kinds=dict(Counter(record.kind for record in content.records)),
         ranked=tuple(_rank(measured)),
-        unranked=len(results) - len(measured),
+        unranked=(bare := len(results) - len(measured)),
         grouped_by=names.pop() if len(names) == 1 else "",
         files=content.files,
-        problems=content.problems,
+        problems=(*content.problems, *[f"{count(bare, 'result')} {_NO_READERS}"] * bool(bare)),
         groups=len({record.group for record in outcomes if record.group}),
         ungrouped=sum(not record.group for record in outcomes),
         private=sum(record.private for record in content.records),
@@ -416,11 +411,10 @@ def _file(record: Record) -> str:
 def search_knowledge(folder: str | Path, text: str, *, limit: int = 10) -> SearchReport:
     """Find the records of a folder that are nearest to a text, by BM25; private ones are found, too.
 
-    A word that no record has finds longer ones that contain it.
-
     Args:
         folder: The folder, or a single CSV or JSONL file.
-        text: What to look for, a few words or a whole draft, in any script.
+        text: What to look for, a few words or a whole draft, in any script; a word that no record has is
+            looked for in longer ones.
         limit: How many to find.
 
     Returns:

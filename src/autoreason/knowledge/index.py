@@ -46,9 +46,6 @@ MAX_POSTINGS = 3_000
 _MAX_WORDS = 64
 _COMMON, _MIN_COMMON = 0.25, 10
 """A word in more than this share of records, and in more than so many, makes no two of them similar."""
-_CONTAINING = "SELECT term FROM vocabulary WHERE term = ?1 OR instr(term, ?1) AND length(?1) >= ?2"
-_MIN_PART = 3
-"""Signs of a part of a word that is searched for."""
 _LAST_DAY = "9999"
 """Where records without a date are, after all others."""
 _SCHEMA = """
@@ -170,8 +167,12 @@ class Index:
         """The words of a text; in place of one that no record has, those that contain it."""
         found: list[str] = []
         for word in split_words(text):
-            known = self._sql.execute(_CONTAINING, (word, _MIN_PART)).fetchall()
-            found += [word] if (word,) in known else [term for (term,) in known]
+            terms = "SELECT term FROM vocabulary WHERE "
+            rows = self._sql.execute(f"{terms} term = ?", (word,)).fetchall()
+            # Two letters are a part of too many words.
+            if not rows and word[2:]:
+                rows = self._sql.execute(f"{terms} instr(term, ?)", (word,)).fetchall()
+            found += [term for (term,) in rows] or [word]
         return " ".join(found)
 
     def strongest(self, kinds: Sequence[RecordKind]) -> Iterator[IndexedRecord]:
@@ -459,10 +460,6 @@ def is_share_of(result: RecordedOutcome) -> bool:
     return 0 <= result.value <= 1 and (result.n is not None or is_rate(result.metric))
 
 
-def _is_bare(result: RecordedOutcome) -> bool:
-    return result.n is None and result.se is None
-
-
 def _describe_pool(result: RecordedOutcome, standing: Standing) -> str:
     """`, sent twice: 25.1 and 28.7 %, together`; of many results the least and the most."""
     *others, last = (show_number(result, each) for each in sorted(standing.values))
@@ -476,7 +473,9 @@ def _choose(found: Sequence[IndexedRecord]) -> ShownOutcomes:
     """The best and the worst, without near-duplicates, as they are shown."""
     ranked = sorted(found, key=lambda each: (-_score(each), each.record.id))
     # What nobody counted may be luck: it is shown where nothing else is.
-    counted = [each for each in ranked if not (each.record.result and _is_bare(each.record.result))]
+    counted = [
+        each for each in ranked if not (r := each.record.result) or (r.n, r.se) != (None, None)
+    ]
     others = [each for each in ranked if each not in counted]
 
     def thin(candidates: Iterable[IndexedRecord]) -> tuple[ShownRecord, ...]:

@@ -355,11 +355,8 @@ class StudyResult(Result, Generic[AnyReport]):
 
     @property
     def heading(self) -> str:  # type: ignore[override]
-        if self.final_report is None:
-            return super().heading
-        # The brief of a certificate is its own, and a suite is called as its run is.
-        names = [self.story.title] * (not isinstance(self.story.job, Certify))
-        return " · ".join(dict.fromkeys(filter(None, [*names, self.final_report.heading])))
+        names = self.final_report and (self.story.title, self.final_report.heading)
+        return " · ".join(dict.fromkeys(filter(None, names))) if names else super().heading
 
     @property
     def conclusion(self) -> str:

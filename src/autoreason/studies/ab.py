@@ -89,11 +89,8 @@ class AbPlan(Report):
     def sections(self) -> list[Section]:
         """The texts by code; where they come from is in the plan's file, not here."""
         columns = [*words("code"), *figures("words"), *words("text")]
-        shown = _begins([arm.text for arm in self.arms])
-        rows = [
-            (arm.code, str(count_words(arm.text)), begins)
-            for arm, begins in zip(self.arms, shown, strict=True)
-        ]
+        begun = zip(self.arms, _begins([arm.text for arm in self.arms]), strict=True)
+        rows = [(arm.code, str(count_words(arm.text)), begins) for arm, begins in begun]
         drawn = count(sum(arm.chosen == "random" for arm in self.arms), "text")
         sentences = [
             ("Split", "equal and at random, reader by reader; nobody knows which is which"),
@@ -218,11 +215,6 @@ def describe_origin(origin: str) -> str:
     return f"{KINDS[kind].the} of round {found[1]}"
 
 
-def _begin(text: str, length: int) -> str:
-    """How a text begins, without the marks of headings."""
-    return shorten(_MARKS.sub("", text), length)
-
-
 def _begins(texts: Sequence[str]) -> list[str]:
     """How texts begin; where they begin alike, from a little before the first difference."""
     parts = [_MARKS.sub("", text).split() for text in texts]
@@ -259,7 +251,7 @@ class ArmResult(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        return f"{self.code} “{_begin(self.text, _NAMED)}”"
+        return f"{self.code} “{shorten(_MARKS.sub('', self.text), _NAMED)}”"
 
     @property
     def points(self) -> str:
@@ -340,12 +332,8 @@ class AbReport(Report):
             sizes = Table(columns, [(arm.code, f"{arm.n:,}") for arm in self.arms])
             return [Section(sentences=read_as, tables=[sizes])]
         is_expected = any(arm.shrunken is not None for arm in self.arms)
-        measured = [
-            "readers",
-            "rate (95 %)",
-            f"points over {self.control}",
-            *["expected"] * is_expected,
-        ]
+        over = f"points over {self.control}"
+        measured = ["readers", "rate (95 %)", over, *["expected"] * is_expected]
         leasts = {"code": 0, "text": 22, "from": 16}
         columns = [Column(name, figures=False, least=least) for name, least in leasts.items()]
         columns += [*figures(*measured), *words("verdict")]
@@ -387,8 +375,8 @@ class AbReport(Report):
         rows = []
         for arm in self.arms:
             if by := arm.difference:
-                text, said = _begin(arm.text, _SHOWN), f"{points(by)} points: {arm.verdict}"
-                rows.append(Interval(text, by, said, _TONES.get(arm.verdict, "")))
+                said = f"{points(by)} points: {arm.verdict}"
+                rows.append(Interval(arm.name, by, said, _TONES.get(arm.verdict, "")))
         chart = interval_chart(
             f"Points over {control}",
             rows,

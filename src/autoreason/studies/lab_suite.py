@@ -61,7 +61,6 @@ CellKind = Literal["draft", "arm", "panel"]
 DRAFT: Literal["draft"] = "draft"
 PANEL: Literal["panel"] = "panel"
 _ONLY = "brief"
-"""What the one task of a comparison is called."""
 
 
 class SuiteTask(Struct, frozen=True, kw_only=True):

@@ -57,11 +57,14 @@ def test_a_plan_is_blind_and_complete(plan: AbPlan, result: Result, tmp_path: Pa
 
 
 def test_a_plan_of_a_run_that_delivered_its_draft_says_so() -> None:
-    assert "did not keep" not in str(plan_of(told("draft 0", "pass 1 B 0"), "run", 2))
+    def said(story: Story) -> dict[str, str]:
+        return dict(plan_of(story, "run", 2).sections()[0].sentences)
+
+    assert "First draft" not in said(told("draft 0", "pass 1 B 0"))
     story = told("draft 0")
     lost = CandidateReady(number=1, slot="B", text="pass 1 B 0", words=4)
     story.passes = [RecordedPass(1, story.text or "", candidates={"B": lost})]
-    assert "texts that it did not keep" in str(plan_of(story, "run", 2))
+    assert "texts that it did not keep" in said(story)["First draft"]
 
 
 def test_texts_that_begin_alike_are_shown_from_where_they_differ() -> None:
