@@ -160,8 +160,7 @@ def list_rounds(story: Story, rounds: Iterable[Round]) -> list[RoundLine]:
 
 def _worst_fault(one: RecordedPass) -> str:
     """Why a text was rewritten: the first of the most serious faults."""
-    found = [each for critique in one.critiques for each in critique.problems]
-    worst = min(found, key=lambda each: [*SEVERITIES].index(each.severity), default=None)
+    worst = min(one.problems, key=lambda each: [*SEVERITIES].index(each.severity), default=None)
     return worst.problem if worst else ""
 
 
@@ -313,8 +312,7 @@ def _critic(one: RecordedPass) -> str:
         return ""
     if len(one.critiques) == 1 and not one.critiques[0].problems:
         return steps.describe_critique(one.critiques[0])
-    faults = [fault for each in one.critiques for fault in each.problems]
-    worst = shorten(faults[0].quote or faults[0].problem, _QUOTE) if faults else ""
+    worst = shorten(f[0].quote or f[0].problem, _QUOTE) if (f := one.problems) else ""
     return f"{describe_faults(one.critiques)}{f': “{worst}”' if worst else ''}"
 
 
