@@ -47,11 +47,6 @@ class RecordedPass:
         """None where it is not decided, or had too few valid ballots."""
         return self.decided.verdict if self.decided else None
 
-    @property
-    def problems(self) -> list[events.CritiqueProblem]:
-        """What its critics found."""
-        return [each for critique in self.critiques for each in critique.problems]
-
     def text(self, slot: events.Slot) -> str:
         """The text of a slot."""
         return self.incumbent if slot == "A" else self.candidates[slot].text

@@ -26,7 +26,7 @@ from autoreason.tournament.challengers import MAX_RIVALS
 from autoreason.tournament.rounds import Round, describe_faults
 from autoreason.tournament.strategy import find_ending
 from autoreason.tournament.voting import writes_synthesis
-from autoreason.wording import KINDS, SEVERITIES, TextKind
+from autoreason.wording import KINDS, TextKind
 
 if TYPE_CHECKING:
     from autoreason.settings import Settings
@@ -129,7 +129,7 @@ class RoundLine(NamedTuple):
     name: str
     sentence: str
     words: str = ""
-    """A judge's, or a critic's."""
+    """A judge's."""
 
 
 def list_rounds(story: Story, rounds: Iterable[Round]) -> list[RoundLine]:
@@ -143,11 +143,9 @@ def list_rounds(story: Story, rounds: Iterable[Round]) -> list[RoundLine]:
     for each in rounds:
         # The first line says whom the numbers count.
         sentence = re.sub(" judges?$", "", each.sentence) if has_judges else each.sentence
+        sentence = _rewritten(passes[each.number]) or sentence
         has_judges = has_judges or "judge" in each.votes
         words = each.reason.words if each.reason else ""
-        if (one := passes[each.number]).decided and one.decided.outcome == "unjudged":
-            sentence = f"rewritten: {steps.describe_challengers(one, 'B')}"
-            words = _worst_fault(one)
         if each.kind and each.kind != "kept":
             # The line says already which text it is about.
             words = words.removeprefix(f"[T{KINDS[each.kind].the[1:]}] ")
@@ -158,10 +156,12 @@ def list_rounds(story: Story, rounds: Iterable[Round]) -> list[RoundLine]:
     return found
 
 
-def _worst_fault(one: RecordedPass) -> str:
-    """Why a text was rewritten: the first of the most serious faults."""
-    worst = min(one.problems, key=lambda each: [*SEVERITIES].index(each.severity), default=None)
-    return worst.problem if worst else ""
+def _rewritten(one: RecordedPass) -> str:
+    """`2 faults, 1 serious; rewritten: 78 words`; empty of a round with a vote, or without a new text."""
+    if one.decided is None or one.decided.outcome != "unjudged":
+        return ""
+    faults = f"{describe_faults(one.critiques)}; " if one.critiques else ""
+    return f"{faults}rewritten: {steps.describe_challengers(one, 'B')}"
 
 
 _MARKS: dict[str | None, tuple[str, str]] = {
@@ -312,7 +312,8 @@ def _critic(one: RecordedPass) -> str:
         return ""
     if len(one.critiques) == 1 and not one.critiques[0].problems:
         return steps.describe_critique(one.critiques[0])
-    worst = shorten(f[0].quote or f[0].problem, _QUOTE) if (f := one.problems) else ""
+    faults = [fault for each in one.critiques for fault in each.problems]
+    worst = shorten(faults[0].quote or faults[0].problem, _QUOTE) if faults else ""
     return f"{describe_faults(one.critiques)}{f': “{worst}”' if worst else ''}"
 
 

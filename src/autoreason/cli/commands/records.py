@@ -166,6 +166,7 @@ def as_object(row: RunRow, result: Result) -> dict[str, Any]:
     from autoreason.pages.fragments import find_quotes
 
     story = result.story
+    faults = ((e, [p for each in e.critiques for p in each.problems]) for e in story.passes)
     return {
         "run": row.id,
         "title": story.title,
@@ -176,7 +177,7 @@ def as_object(row: RunRow, result: Result) -> dict[str, Any]:
         "cost": row.spent.cost,
         "spent_by_role": result.spent_by_role,
         **{name: getattr(story, name) for name in _OF_STORY},
-        "quotes": {one.number: find_quotes(one.incumbent, one.problems) for one in story.passes},
+        "quotes": {e.number: find_quotes(e.incumbent, found) for e, found in faults},
         "confirmation": story.panels.get("confirmation"),
         "delivered": story.delivered,
     }
