@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -9,8 +10,15 @@ import pytest
 from tests.cli.conftest import BRIEF
 from tests.cli.inside import Inside
 
-from autoreason.cli.announcement import Expected, announce, describe_expected, describe_limits
+from autoreason.cli.announcement import (
+    Expected,
+    announce,
+    describe_expected,
+    describe_limits,
+    require_weights,
+)
 from autoreason.contract import Contract
+from autoreason.errors import InvalidInput
 from autoreason.job_types import Research
 from autoreason.models import examples
 from autoreason.run.estimate import Span
@@ -96,8 +104,12 @@ def test_a_key_without_a_model_is_answered_with_what_a_good_text_costs(
     prepared = refine.prepare(BRIEF, model="local/smollm2", seed=1)
     said = dict(announce(prepared, named=False))["Model"]
     assert said.startswith("small offline model: results are poor, nothing is sent or paid. ")
-    assert f"ANTHROPIC_API_KEY is set; for a good text add -m {examples.MODEL} (about $" in said
+    advice = f"ANTHROPIC_API_KEY is set; for a good text add -m {examples.MODEL} (about $"
+    assert advice in said
     assert "made-up" not in said
+    monkeypatch.setattr("autoreason.models.local.is_pulled", lambda *_: False)
+    with pytest.raises(InvalidInput, match=re.escape(advice)):
+        require_weights(prepared)
     assert dict(announce(prepared, named=True))["Model"].endswith("nothing is sent or paid.")
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     monkeypatch.setenv("GEMINI_API_KEY", "made-up")

@@ -27,6 +27,7 @@ BY_NAME = {
     "best",
     "panels",
     "origin",
+    *("quotes", "spent_by_role"),
 }
 """Fields whose values are numbers by the name of a text or a world."""
 ELSEWHERE = {"settings", "task", "schema", "passes", "draft", "drafts", "delivered"}

@@ -62,6 +62,9 @@ def test_a_search_finds_the_nearest_first_and_no_more_than_asked_for(tmp_path: P
     append_outcomes(
         tmp_path, [outcome(f"free tea {at} {'tea ' * at}", 0.1, "g") for at in range(5)]
     )
+    append_outcomes(tmp_path, [outcome("Winterstiefel", 0.1, "g")])
+    assert [e.record.text for e in search_knowledge(tmp_path, "Stiefel").found] == ["Winterstiefel"]
+    assert search_knowledge(tmp_path, "st").found == ()
     found = search_knowledge(tmp_path, "TEA", limit=2)
     assert len(found.found) == 2
     assert found.conclusion == f"2 records of {tmp_path} found for “TEA”"

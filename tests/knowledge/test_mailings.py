@@ -90,7 +90,7 @@ def test_check_counts_the_pairs_that_the_test_uses(
     assert checked.pairs == tested.pairs == by_similarity.pairs > 100
     assert checked.paired_groups == tested.groups == by_similarity.groups
     assert checked.untested == tested.unanswered > 0
-    assert f"{checked.pairs} pairs of {checked.paired_groups} groups can be tested" in one_line(
+    assert f": {checked.pairs + checked.untested:,} pairs of texts differ clearly" in one_line(
         checked
     )
 
@@ -134,7 +134,7 @@ def test_a_text_is_ranked_within_its_own_test_and_only_where_its_readers_are_kno
         "t2": [("best", "Low 0"), ("worst", "Low 2")],
     }
     assert report.unranked == 1
-    assert "Not ranked 1 without a number of readers" in one_line(report)
+    assert report.summary()[-1] == "To check: 1 result without a number of readers: not ranked"
     ends = [end for each in report.to_dict()["ranked"] for end in each["ends"]]
     assert [end["lift"] > 0 for end in ends] == [True, False] * 2
     assert report.summary()[1] == "Best and worst by Test (over its mean, adjusted for luck):"

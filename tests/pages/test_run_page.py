@@ -237,4 +237,8 @@ def test_costs_are_shown_by_what_they_were_for() -> None:
 
 def test_fresh_judges_stand_in_the_evidence_with_their_reasons() -> None:
     story = next(each for each in map(random_story, SEEDS) if CONFIRMATION in each.panels)
-    assert "What fresh judges said" in read(story)[0]
+    page = read(story)[0]
+    assert "What fresh judges said" in page
+    # The letters are explained where they are used: in the folds.
+    parts = page.split('id="evidence-h"')[1].split("<details>", 1)
+    assert ["AB the merge" in each for each in parts] == [False, True]

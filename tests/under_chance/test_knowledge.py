@@ -116,8 +116,10 @@ def test_of_texts_that_are_all_alike_the_best_and_the_worst_are_adjusted_to_the_
     rate = 0.25
     (tmp_path / "records.jsonl").write_bytes(texts_that_are_alike(12, 20, 400, rate, seed=5))
 
-    ends = [end for each in check_knowledge(tmp_path).ranked for end in each.ends]
+    report = check_knowledge(tmp_path)
+    ends = [end for each in report.ranked for end in each.ends]
     assert len(ends) == 12 * 10
+    assert report.pairs + report.untested <= most_often(12 * 190, 0.01)
     raw = fmean(abs((end.seen.value or 0) - rate) * 100 for end in ends)
     adjusted = fmean(abs(end.lift) * 100 for end in ends)
     assert raw > 2

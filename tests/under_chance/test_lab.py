@@ -109,7 +109,7 @@ def test_a_conclusion_counts_answers_that_are_shown() -> None:
         for event in random_cells(rng, suite, 3, 0.0):
             story.apply(event)
         report = lab_report(story)
-        assert report.conclusion.startswith("nothing is shown") == (
+        assert report.conclusion.startswith("no difference is shown") == (
             not any(each.shown for each in report.pairs)
         )
 

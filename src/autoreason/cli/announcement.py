@@ -207,19 +207,22 @@ def weights_state() -> Weights:
     return Weights(True, f"weights ready ({weights_path().stat().st_size // _MEGABYTE} MB)")
 
 
-def require_weights(settings: Settings) -> None:
+def require_weights(prepared: PreparedRun[Any]) -> None:
     """Refuse to start without the weights, where they are needed; on a terminal, offer them first."""
-    if DEFAULT_MODEL not in settings.models.all():
+    if DEFAULT_MODEL not in prepared.settings.models.all():
         return
     from autoreason.models.local import LocalModel
 
     on_terminal = sys.stdin.isatty() and sys.stderr.isatty()
     if on_terminal and find_spec(_ENGINE) and not weights_state().ready:
         question = f"The weights of {DEFAULT_MODEL} ({_SIZE}) are not here yet. Fetch them now?"
-        if not click.confirm(question, default=True, err=True):
+        if not click.confirm(f"{_suggest(prepared)}.\n{question}", default=True, err=True):
             raise InvalidInput("no model to ask; choose one with -m, see `autoreason models`")
         pull_weights()
-    LocalModel(DEFAULT_MODEL).check()
+    try:
+        LocalModel(DEFAULT_MODEL).check()
+    except InvalidInput as error:
+        raise InvalidInput(f"{error}. {_suggest(prepared)}") from None
 
 
 def pull_weights(model: ModelFile | None = None) -> None:

@@ -18,7 +18,7 @@ from autoreason.cli.lookup import writes_programs
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.files import check_folder, write
 from autoreason.report.table import WIDEST, Table, wrap
-from autoreason.run.result import Result, how_to_go_on, resume_command
+from autoreason.run.result import Result, how_to_go_on
 from autoreason.tournament.statements import violations
 
 if TYPE_CHECKING:
@@ -306,10 +306,8 @@ def _end_text(result: Result, options: OutputOptions) -> Ending:
 
 def _later(result: Result, options: OutputOptions) -> list[str]:
     """How a run that is not over writes its file."""
-    if result.finished or not options.output:
-        return []
-    command = resume_command(result.run, result.story)
-    return [f"{command} -o {options.output}   writes the result there"]
+    wanted = options.output and not result.finished
+    return [f"with -o {options.output} it writes the result there"] if wanted else []
 
 
 def _end_program(solution: Solution, options: OutputOptions) -> Ending:

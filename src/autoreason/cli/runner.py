@@ -73,7 +73,7 @@ def start_run(
     rows: Rows | None = None,
 ) -> int:
     """Drive a new run to its end, with `notes` and `rows` first, to which `drive` may add; the exit status."""
-    require_weights(prepared.settings)
+    require_weights(prepared)
     warn_of_failed_judges(prepared.settings, prepared.prompts)
     notes = [] if notes is None else notes
     notes += _unused(prepared.settings)

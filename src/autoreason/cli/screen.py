@@ -221,7 +221,7 @@ def _header(live: Live, width: int) -> Text:
     if story.passes:
         parts.append(f"round {story.passes[-1].number} of {settings.passes}")
     state = " · ".join(parts)
-    title = Text(story.task.title, style="bold")
+    title = Text(story.title, style="bold")
     title.truncate(max(0, width - len(state) - 1), overflow="ellipsis", pad=True)
     return title.append(f" {state}", style="not bold dim")
 

@@ -47,7 +47,7 @@ def print_overview(row: RunRow, result: Result) -> None:
     """What it is, what it came to, and what happened in every round."""
     console, story = stdout_console(), result.story
     day = row.created.astimezone()
-    title = f"{row.title} · {short_run(row.id)} · {day.day} {day:%b %Y, %H:%M}"
+    title = f"{story.title} · {short_run(row.id)} · {day.day} {day:%b %Y, %H:%M}"
     is_text = story.writes == "text"
     lines = result.summary()
     if is_text and result.finished:
@@ -140,7 +140,7 @@ def _print_opening(row: RunRow, story: Story, console: Console) -> None:
     from autoreason.run.estimate import changed_settings
 
     name, width = row.id, min(console.width, WIDEST) - len(row.id) - 2
-    for each in wrap(row.title, max(_MIN_WIDTH, width)) or [""]:
+    for each in wrap(story.title, max(_MIN_WIDTH, width)) or [""]:
         console.print(Text.assemble((name, "cyan"), "  ", (each, "bold")), soft_wrap=True)
         name = " " * len(row.id)
     task, settings = story.task, story.settings

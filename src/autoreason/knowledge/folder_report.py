@@ -37,13 +37,14 @@ _COLUMNS, _MAX_LINES = 80, 3
 _MAX_GROUPS, _MAX_TABLED = 20, 200
 """Of which a terminal and a page show the ends."""
 _TO_MODELS = "Lines that address a model, shown to models only if kb.toml says `allow`"
+_NO_READERS = "without a number of readers: not ranked"
 _DIFFER = 0.3
 """The share of pairs on which judges with and without knowledge usually differ."""
 _MOST = 50
 """Points that can be gained over a coin."""
 _RANKING = [*words("group", "", "text"), *figures("result", "adjusted", "over it"), *words("when")]
 _KINDS: dict[RecordKind, tuple[str, str]] = {
-    "outcome": ("outcome", ""),
+    "outcome": ("result", ""),
     "verdict": ("verdict", ""),
     "fact": ("fact", ""),
     "style": ("page of style", "pages of style"),
@@ -140,8 +141,13 @@ class FolderReport(Report):
     @property
     def conclusion(self) -> str:
         found = [count(self.kinds[kind], *_KINDS[kind]) for kind in _KINDS if self.kinds.get(kind)]
-        pairs = f"{count(self.pairs, 'pair')} of {count(self.paired_groups, 'group')} can be tested"
-        return f"{listed(found) if found else 'no record'} in {self.folder}; {pairs}"
+        what = f"{listed(found) if found else 'no record'} in {self.folder}"
+        if not self.groups:
+            return what
+        apart, differ = self.pairs + self.untested, "no two texts of one group differ"
+        if apart:
+            differ = f"{count(apart, 'pair')} of texts {'differs' if apart == 1 else 'differ'}"
+        return f"{what} ({count(self.groups, 'group')}): {differ} clearly"
 
     def page_sections(self) -> list[Section]:
         """Which texts did best and worst, what can be tested, what to check; how it was read is folded."""
@@ -151,9 +157,8 @@ class FolderReport(Report):
             hint += f" Of {len(self.ranked):,} groups, the {_MAX_NAMED} with most readers; the others are below."
         charts = [_chart(each) for each in shown]
         best = [Section(self._best_and_worst, [("", hint)], charts=charts)] if charts else []
-        groups = count(self.paired_groups, "group")
-        pairs = f"{count(self.pairs, 'pair')} of texts from {groups} can be tested"
-        tested = Section("What can be tested", [("", f"{pairs}; {self._power()}.")])
+        pairs = f"{count(self.pairs, 'pair')} of {count(self.paired_groups, 'group')} can be used"
+        tested = Section("What can be tested", [("", f"{pairs}: {self._power()}.")])
         wrong = [*self.metrics, *self.to_models, *self.problems]
         more = f"and {len(wrong) - _MAX_NAMED:,} more" if len(wrong) > _MAX_NAMED else ""
         lines = [("", each) for each in (*wrong[:_MAX_NAMED], more) if each]
@@ -213,7 +218,6 @@ class FolderReport(Report):
             ("No group", self.ungrouped, "in no pair"),
             ("Private", self.private, "for local models only"),
             ("Picked", self.picked, "which inform critics and are left out of tests"),
-            ("Not ranked", self.unranked, "without a number of readers"),
             ("No error", self.no_error, "without n of a share or se, in no pair"),
             (
                 "Pairs",
@@ -292,7 +296,7 @@ def check_knowledge(folder: str | Path) -> FolderReport:
         >>> from autoreason import check_knowledge
         >>> _ = Path("mails.csv").write_text("subject,opens,sent,list\\nA,40,90,x\\nB,1,90,x\\n")
         >>> check_knowledge("mails.csv").conclusion
-        '2 outcomes in mails.csv; 0 pairs of 0 groups can be tested'
+        '2 results in mails.csv (1 group): 1 pair of texts differs clearly'
     """
     check_call(check_knowledge, folder=folder)
     content = read_folder(folder)
@@ -310,10 +314,10 @@ def check_knowledge(folder: str | Path) -> FolderReport:
         digest=content.digest,
         kinds=dict(Counter(record.kind for record in content.records)),
         ranked=tuple(_rank(measured)),
-        unranked=len(results) - len(measured),
+        unranked=(bare := len(results) - len(measured)),
         grouped_by=names.pop() if len(names) == 1 else "",
         files=content.files,
-        problems=content.problems,
+        problems=(*content.problems, *[f"{count(bare, 'result')} {_NO_READERS}"] * bool(bare)),
         groups=len({record.group for record in outcomes if record.group}),
         ungrouped=sum(not record.group for record in outcomes),
         private=sum(record.private for record in content.records),
@@ -409,7 +413,8 @@ def search_knowledge(folder: str | Path, text: str, *, limit: int = 10) -> Searc
 
     Args:
         folder: The folder, or a single CSV or JSONL file.
-        text: What to look for, a few words or a whole draft, in any script.
+        text: What to look for, a few words or a whole draft, in any script; a word that no record has is
+            looked for in longer ones.
         limit: How many to find.
 
     Returns:
@@ -429,7 +434,8 @@ def search_knowledge(folder: str | Path, text: str, *, limit: int = 10) -> Searc
     if limit < 1:
         raise InvalidInput(f"`limit` is {limit}; give 1 or more")
     with Index.open(folder) as index:
-        return SearchReport(str(folder), text, tuple(islice(index.nearest(text), limit)))
+        near = index.nearest(index.known_words(text))
+        return SearchReport(str(folder), text, tuple(islice(near, limit)))
 
 
 def _describe_columns(reading: FileReading) -> str:

@@ -163,6 +163,18 @@ class Index:
         )
         yield from (self._fetch(row) for (row,) in rows)
 
+    def known_words(self, text: str) -> str:
+        """The words of a text; in place of one that no record has, those that contain it."""
+        found: list[str] = []
+        for word in split_words(text):
+            terms = "SELECT term FROM vocabulary WHERE "
+            rows = self._sql.execute(f"{terms} term = ?", (word,)).fetchall()
+            # Two letters are a part of too many words.
+            if not rows and word[2:]:
+                rows = self._sql.execute(f"{terms} instr(term, ?)", (word,)).fetchall()
+            found += [term for (term,) in rows] or [word]
+        return " ".join(found)
+
     def strongest(self, kinds: Sequence[RecordKind]) -> Iterator[IndexedRecord]:
         """Records by how far they stand from their group, the farthest first."""
         ranked = "SELECT strength, row FROM records WHERE kind = ? ORDER BY strength DESC, row DESC"
@@ -448,10 +460,6 @@ def is_share_of(result: RecordedOutcome) -> bool:
     return 0 <= result.value <= 1 and (result.n is not None or is_rate(result.metric))
 
 
-def _is_bare(result: RecordedOutcome) -> bool:
-    return result.n is None and result.se is None
-
-
 def _describe_pool(result: RecordedOutcome, standing: Standing) -> str:
     """`, sent twice: 25.1 and 28.7 %, together`; of many results the least and the most."""
     *others, last = (show_number(result, each) for each in sorted(standing.values))
@@ -465,7 +473,9 @@ def _choose(found: Sequence[IndexedRecord]) -> ShownOutcomes:
     """The best and the worst, without near-duplicates, as they are shown."""
     ranked = sorted(found, key=lambda each: (-_score(each), each.record.id))
     # What nobody counted may be luck: it is shown where nothing else is.
-    counted = [each for each in ranked if not (each.record.result and _is_bare(each.record.result))]
+    counted = [
+        each for each in ranked if not (r := each.record.result) or (r.n, r.se) != (None, None)
+    ]
     others = [each for each in ranked if each not in counted]
 
     def thin(candidates: Iterable[IndexedRecord]) -> tuple[ShownRecord, ...]:

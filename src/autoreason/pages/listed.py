@@ -46,6 +46,7 @@ _PAUSED = {
     "metric_failed": "metric failed",
 }
 Kind = Literal["text", "program", "research", "comparison", "judging"]
+_KINDS: dict[str | None, Kind] = {"text": "text", "programs": "program", "files": "research"}
 
 
 class ListedRun(NamedTuple):
@@ -73,13 +74,16 @@ class ListedRun(NamedTuple):
 
 def describe_run(row: RunRow, story: Story | None, line: str | None = None) -> ListedRun:
     """What a list says; `story` is None where the record is damaged, `line` the ending of another job than a text."""
-    text = story.text if story and story.writes == "text" else None
+    writes = story.writes if story else "text"
+    text = story.text if story and writes == "text" else None
     draft = story.draft if story and text is not None else None
     settings = story.settings if story else None
     return ListedRun(
         run=row.id,
         title=(story.title if story else "") or row.title,
-        kind=_kind(story),
+        kind="comparison"
+        if story and isinstance(story.job, Lab)
+        else _KINDS.get(writes, "judging"),
         outcome=_outcome(row, story),
         line=_line(row, story) if line is None else line,
         rounds=_rounds(story) if story else (),
@@ -98,13 +102,6 @@ def describe_length(run: ListedRun) -> str:
         return ""
     changed = run.words_before is not None and run.words_before != run.words
     return f"{f'{run.words_before:,} → ' if changed else ''}{run.words:,}"
-
-
-def _kind(story: Story | None) -> Kind:
-    if story and isinstance(story.job, Lab):
-        return "comparison"
-    kinds: dict[str | None, Kind] = {"text": "text", "programs": "program", "files": "research"}
-    return kinds.get(story.writes if story else "text", "judging")
 
 
 def _outcome(row: RunRow, story: Story | None) -> str:

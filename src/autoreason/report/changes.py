@@ -142,7 +142,9 @@ def _pair(old: Sequence[Block], new: Sequence[Block], least: float) -> Pairs:
 
 def _align(old: Sequence[Block], new: Sequence[Block], least: float) -> Pairs:
     """The pairs that are most alike in all, in order; `least` is how alike two must be to be one that changed."""
-    left, right = ([_words(each.text) for each in row] for row in (old, new))
+    left, right = (
+        [frozenset(_SIGNS.sub(" ", e.text.lower()).split()) for e in row] for row in (old, new)
+    )
     best = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]
     paired: set[tuple[int, int]] = set()
     for i in reversed(range(len(old))):
@@ -167,10 +169,6 @@ def _align(old: Sequence[Block], new: Sequence[Block], least: float) -> Pairs:
         else:
             yield None, new[j]
             j += 1
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(_SIGNS.sub(" ", text.lower()).split())
 
 
 # ---- within a block ----------------------------------------------------------------------------

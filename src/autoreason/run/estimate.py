@@ -349,10 +349,10 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
     ]
     rows = [
         *_models(settings.models),
-        ("contract", " ".join(task.contract.rules())),
+        ("text", " ".join(task.contract.rules())),
         *_work(task, settings),
         ("knowledge", disclose_task(task, settings)),
-        ("limits", ", ".join(limits) or "none"),
+        ("spending", ", ".join(limits) or "no limit"),
         ("protocol", "" if settings.protocol == "robust" else settings.protocol),
         ("seed", str(settings.seed)),
         ("changed", " · ".join(changed_settings(settings))),

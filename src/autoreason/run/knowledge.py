@@ -106,7 +106,7 @@ def measure_knowledge(
 @checked
 def plan_ab(
     run: RecordedRun,
-    arms: int = 3,
+    texts: int = 3,
     *,
     base: float = 0.2,
     lift: float = 0.1,
@@ -117,7 +117,7 @@ def plan_ab(
 
     Args:
         run: The run's name, a part of it that no other has, or its result.
-        arms: How many texts: what was delivered, the first draft, then others; of three to five one
+        texts: How many: what was delivered, the first draft, then others; of three to five one
             is drawn, of more two.
         base: The share that the first draft is expected to reach, such as 0.2 of readers who open.
         lift: The smallest rise worth finding, as a share of that.
@@ -130,14 +130,14 @@ def plan_ab(
     Example:
         >>> from autoreason import plan_ab, refine
         >>> result = refine("Explain tides.", "echo/echo", passes=2, seed=1)
-        >>> len(plan_ab(result, arms=2, base=0.2, lift=0.1).arms)
+        >>> len(plan_ab(result, texts=2, base=0.2, lift=0.1).arms)
         2
     """
     name, story = find_story(run, journal)
     if story.end is None:
         raise InvalidInput(f"run {name} has no result yet; end it with `autoreason resume {name}`")
     seed = story.settings.seed if story.settings else 0
-    return plan_of(story, name, arms, base=base, lift=lift, readers=readers, seed=seed)
+    return plan_of(story, name, texts, base=base, lift=lift, readers=readers, seed=seed)
 
 
 @checked
@@ -165,7 +165,7 @@ def report_ab(
     Example:
         >>> from pathlib import Path
         >>> from autoreason import plan_ab, refine, report_ab
-        >>> plan = plan_ab(refine("Explain tides.", "echo/echo", passes=2, seed=1), arms=2)
+        >>> plan = plan_ab(refine("Explain tides.", "echo/echo", passes=2, seed=1), texts=2)
         >>> _ = plan.write(Path("test"))
         >>> rows = [f"{arm.code},5000,1000" for arm in plan.arms]
         >>> _ = Path("test/results.csv").write_text("\\n".join(["code,n,count", *rows]))
@@ -184,7 +184,7 @@ def report_ab(
     if knowledge and not found.is_unequal:
         today = datetime.now(UTC).date().isoformat()
         dated = [replace(record, when=today) for record in found.records]
-        # Two readings of one arm of a test share all but the numbers, and a name that nobody had given.
+        # Two readings of one text of a test share all but the numbers, and a name that nobody had given.
         names = {} if named else {"rate": called}
         new, old = replace_outcomes(
             knowledge,
@@ -278,8 +278,7 @@ def _name_metric(
     if name != main:
         return name, (
             f"most outcomes of {folder} are called {main!r} and this one {name!r}, so they are never compared; "
-            f"if it is the same, give the metric {main!r}"
+            f"if it is the same, say --metric {main!r}"
         )
-    taken = f"taken to be {main!r}, as in most outcomes of {folder}"
-    taken += "; if it is another, give the metric"
+    taken = f"taken to be {main!r}, as in most outcomes of {folder}; if it is another, say --metric"
     return name, "" if given or not values[main] else taken

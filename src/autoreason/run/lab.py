@@ -452,14 +452,13 @@ def _check_results(report: LabReport, more: Collection[str]) -> None:
 
 
 def _suite_task(suite: Suite) -> Task:
-    title = f"{SUITE_TITLE}{suite.name}"
-    first = next(iter(suite.tasks.values())).task.title
-    if noun := {"strategies": "strategies", "rules": "rules of research"}.get(suite.form):
-        title = f"Compare {noun}: {first}"
-    elif suite.form == "problems":
-        more = len(suite.tasks) - 1
-        title = f"{first} and {more} more" if more else first
-    return Task(brief=title, work=SuiteWork(suite))
+    first = next(iter(suite.tasks.values())).task
+    brief, more = first.brief, len(suite.tasks) - 1
+    if suite.form == "problems":
+        brief = f"{first.title} and {more} more" if more else first.title
+    elif suite.form not in ("strategies", "rules"):
+        brief = f"{SUITE_TITLE}{suite.name}"
+    return Task(brief=brief, work=SuiteWork(suite))
 
 
 def _all_models(suite: Suite) -> Models:

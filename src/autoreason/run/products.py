@@ -85,10 +85,6 @@ class Solution(StudyResult[LabReport]):
         return events.why_unsolved(self.solved, self.assignments, one=self.one)
 
     @property
-    def heading(self) -> str:  # type: ignore[override]
-        return "Programs"
-
-    @property
     def conclusion(self) -> str:
         if self.one and self.solved:
             return events.describe_ending(self.solved[-1])
@@ -208,8 +204,6 @@ class ResearchResult(Result):
     def report(self) -> ResearchReport:
         """Noise, search, kept changes and claim, so far as the run has come."""
         return research_report(self.story)
-
-    heading = "Research"
 
     @property
     def conclusion(self) -> str:

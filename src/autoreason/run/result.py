@@ -355,7 +355,8 @@ class StudyResult(Result, Generic[AnyReport]):
 
     @property
     def heading(self) -> str:  # type: ignore[override]
-        return self.final_report.heading if self.final_report else super().heading
+        names = self.final_report and (self.story.title, self.final_report.heading)
+        return " · ".join(dict.fromkeys(filter(None, names))) if names else super().heading
 
     @property
     def conclusion(self) -> str:

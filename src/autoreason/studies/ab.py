@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from math import ceil, fsum
 from pathlib import Path
 from random import Random
@@ -30,7 +31,6 @@ from autoreason.report.numbers import (
     count,
     digits_of,
     listed,
-    p_statement,
     percent_interval,
     points,
     shorten,
@@ -89,14 +89,16 @@ class AbPlan(Report):
     def sections(self) -> list[Section]:
         """The texts by code; where they come from is in the plan's file, not here."""
         columns = [*words("code"), *figures("words"), *words("text")]
-        rows = [(arm.code, str(count_words(arm.text)), _begin(arm.text, 60)) for arm in self.arms]
+        begun = zip(self.arms, _begins([arm.text for arm in self.arms]), strict=True)
+        rows = [(arm.code, str(count_words(arm.text)), begins) for arm, begins in begun]
+        drawn = count(sum(arm.chosen == "random" for arm in self.arms), "text")
         sentences = [
             ("Split", "equal and at random, reader by reader; nobody knows which is which"),
-            ("Drawn", f"{sum(arm.chosen == 'random' for arm in self.arms)} of them at random"),
+            ("Drawn", f"{drawn} at random, so that not only winners are ever tried"),
         ]
         if self.unchanged:
-            why = "the run delivered its first draft: its gain is 0, and other texts were dropped"
-            sentences.insert(0, ("Unchanged", why))
+            why = "is what the run delivered; the others here are texts that it did not keep"
+            sentences.insert(0, ("First draft", why))
         return [Section(sentences=sentences, tables=[Table(columns, rows)])]
 
     def write(self, folder: str | Path) -> list[Path]:
@@ -132,7 +134,7 @@ def plan_of(
     if story.text and not any(same_text(story.text, each) for each in texts.values()):
         raise InvalidInput(f"the text of run {run} breaks a limit of its brief; name another run")
     if not 2 <= arms <= most:
-        remedy = f"give 2 to {most} for `arms`" if most > 1 else "name another run"
+        remedy = f"give 2 to {most} for `texts`" if most > 1 else "name another run"
         kept = " and keep its limits" if story.task and story.task.contract.rules() else ""
         raise InvalidInput(f"run {run} has {len(texts)} texts that differ{kept}; {remedy}")
     rng = Random(seed)
@@ -169,7 +171,7 @@ def _find_sample(arms: int, base: float, lift: float, readers: int | None) -> tu
             f"{MAX_SAMPLE:,} readers to find; give `base` and `lift` as shares, such as 0.2 and 0.1"
         )
     few = f"{readers:,} readers of {arms} texts show no rise over {base:g}"
-    raise InvalidInput(f"{few}; give more `readers` or fewer `arms`")
+    raise InvalidInput(f"{few}; give more `readers` or fewer `texts`")
 
 
 def read_plan(folder: Path) -> AbPlan:
@@ -213,9 +215,11 @@ def describe_origin(origin: str) -> str:
     return f"{KINDS[kind].the} of round {found[1]}"
 
 
-def _begin(text: str, length: int) -> str:
-    """How a text begins, without the marks of headings."""
-    return shorten(_MARKS.sub("", text), length)
+def _begins(texts: Sequence[str]) -> list[str]:
+    """How texts begin; where they begin alike, from a little before the first difference."""
+    parts = [_MARKS.sub("", text).split() for text in texts]
+    same = len([*takewhile(lambda each: len({*each}) == 1, zip(*parts, strict=False))]) - 2
+    return [shorten(" ".join(["…", *each[same:]] if same > 0 else each), _SHOWN) for each in parts]
 
 
 _MISMATCH = 0.001
@@ -247,7 +251,7 @@ class ArmResult(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        return f"{self.code} “{_begin(self.text, _NAMED)}”"
+        return f"{self.code} “{shorten(_MARKS.sub('', self.text), _NAMED)}”"
 
     @property
     def points(self) -> str:
@@ -324,23 +328,23 @@ class AbReport(Report):
     def sections(self) -> list[Section]:
         read_as = [("Read as", self.read_as)] * bool(self.read_as)
         if self.is_unequal:
-            split = f"unequal ({p_statement(self.mismatch)})"
-            columns = [*words("code"), *figures("n")]
+            columns = [*words("code"), *figures("readers")]
             sizes = Table(columns, [(arm.code, f"{arm.n:,}") for arm in self.arms])
-            return [Section(sentences=[("Split", split), *read_as], tables=[sizes])]
+            return [Section(sentences=read_as, tables=[sizes])]
         is_expected = any(arm.shrunken is not None for arm in self.arms)
-        measured = ["n", "rate (95 %)", f"points over {self.control}", *["expected"] * is_expected]
+        over = f"points over {self.control}"
+        measured = ["readers", "rate (95 %)", over, *["expected"] * is_expected]
         leasts = {"code": 0, "text": 22, "from": 16}
         columns = [Column(name, figures=False, least=least) for name, least in leasts.items()]
         columns += [*figures(*measured), *words("verdict")]
         rows = [
             (
-                *(arm.code, _begin(arm.text, _SHOWN)),
+                *(arm.code, begins),
                 *(describe_origin(arm.origin).removeprefix("the "), f"{arm.n:,}"),
                 *(percent_interval(arm.rate, 1), arm.points, *[arm.expected] * is_expected),
                 arm.verdict,
             )
-            for arm in self.arms
+            for arm, begins in zip(self.arms, _begins([e.text for e in self.arms]), strict=True)
         ]
         least, most = min(arm.n for arm in self.arms), max(arm.n for arm in self.arms)
         split = f"{least:,} to {most:,} readers of a text, uneven and not alarming"
@@ -351,7 +355,7 @@ class AbReport(Report):
         if self.comparisons < _COMPARISONS:
             expected = (
                 f"unknown: to know how far texts truly differ takes {_COMPARISONS} comparisons in other tests of a "
-                f"folder (`--knowledge`; a test of four texts has three), and there are {self.comparisons:,}"
+                f"folder (--knowledge; a test of four texts has three), and there are {self.comparisons:,}"
             )
         sentences = [
             ("Split", split if least < most else f"{most:,} readers of each text"),
@@ -371,8 +375,8 @@ class AbReport(Report):
         rows = []
         for arm in self.arms:
             if by := arm.difference:
-                text, said = _begin(arm.text, _SHOWN), f"{points(by)} points: {arm.verdict}"
-                rows.append(Interval(text, by, said, _TONES.get(arm.verdict, "")))
+                said = f"{points(by)} points: {arm.verdict}"
+                rows.append(Interval(arm.name, by, said, _TONES.get(arm.verdict, "")))
         chart = interval_chart(
             f"Points over {control}",
             rows,
@@ -404,7 +408,7 @@ def report_of(
         number, n = counts[arm.code]
         rate = RecordedOutcome(metric=metric, value=number / n if n else 0.0, n=n)
         record = Record(text=arm.text, kind="outcome", result=rate, group=group)
-        note = f"arm {arm.code}, {arm.origin}"
+        note = f"text {arm.code}, {describe_origin(arm.origin)}"
         records.append(replace(record, chosen=arm.chosen, note=note))
     tests = [
         replace(each, result=replace(each.result, metric=metric), verdict=None, score=None)

@@ -165,7 +165,7 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
             parts = count(ended, "part")
             return f"the suite {self.suite} is done, with {parts} and no comparisons to answer"
         if not (shown := sum(each.shown for each in self.pairs)):
-            return f"nothing is shown beyond chance in {tests}"
+            return f"no difference is shown beyond chance in {tests}"
         return f"{shown} of {tests} {'shows' if shown == 1 else 'show'} a difference beyond chance"
 
     @property
@@ -395,14 +395,14 @@ def summarize_panel(panel: PanelReport, name: Callable[[str], str] = str) -> lis
         others += [] if shown else [each]
         ahead += [f"{name(each.second)} in {each.votes}"] if shown else []
     if not ahead and panel.leaders[1:]:
-        return [f"Nothing is shown: {listed([*map(name, panel.leaders)])} are equal."]
+        return [f"Too close to call: {listed([*map(name, panel.leaders)])} are equal."]
     if not ahead:
         votes = listed([f"{name(each.second)} in {each.votes}" for each in others])
-        lines = [f"Nothing is shown: {name(first)} leads, preferred to {votes} rankings."]
+        lines = [f"Too close to call: {name(first)} leads, preferred to {votes} rankings."]
     else:
         lines = [f"Judges prefer {name(first)} to {listed(ahead)} rankings."]
         against = [f"{name(each.second)} ({each.votes})" for each in others]
-        lines += [f"Against {listed(against)} nothing is shown."] if against else []
+        lines += [f"Against {listed(against)} it is too close to call."] if against else []
     return [*lines, *panel.taste_for_length(name)]
 
 

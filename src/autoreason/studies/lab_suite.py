@@ -38,6 +38,7 @@ from autoreason.stats.shares import enough_repeats
 from autoreason.strategies import find_strategy
 from autoreason.studies.panel_jobs import cut_to_equal_length, distinct, panel_job
 from autoreason.task import Task, Work
+from autoreason.wording import in_words
 
 _OfPrograms = Literal[
     "passed", "passed_public", "passed_private", "overfitted", "recovered", "attempts"
@@ -59,6 +60,7 @@ MANY_TASKS = 6
 CellKind = Literal["draft", "arm", "panel"]
 DRAFT: Literal["draft"] = "draft"
 PANEL: Literal["panel"] = "panel"
+_ONLY = "brief"
 
 
 class SuiteTask(Struct, frozen=True, kw_only=True):
@@ -168,7 +170,10 @@ class Cell(Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """What people call it: `letter, tournament 2`."""
+        """What people call it: `letter, tournament 2`; of a comparison `try 2, refining`."""
+        if self.task == _ONLY:
+            what = {DRAFT: "first draft", PANEL: "judges"}.get(self.kind) or in_words(self.arms[0])
+            return f"try {self.repeat}, {what}"
         arms = DRAFT if self.kind == DRAFT else "/".join(self.arms)
         return f"{'judges of ' * (self.kind == PANEL)}{self.task}, {arms} {self.repeat}"
 
@@ -491,7 +496,7 @@ def compare_strategies(
     suite = Suite(
         name="compare",
         form="strategies",
-        tasks={"brief": SuiteTask(task=task)},
+        tasks={_ONLY: SuiteTask(task=task)},
         arms=arms,
         repeats=check_repeats(repeats, len(arms)),
         comparisons=(compared,),

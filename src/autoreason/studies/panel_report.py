@@ -244,10 +244,10 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
         votes, more = self.detectable.n, 3 * max(3, len(self.judges))
         now, later = needed(votes), 0 if self.pairwise else needed(more)
         cast = count(votes, "vote" if self.pairwise else "ranking")
-        raised = f"; of --judges {more} about {later}" if later else ""
+        raised = f"; with --judges {more} about {later}" if later else ""
         if now:
-            return f"Of {cast} it takes about {now} to show a favourite{raised}."
-        return f"{cast} {'is' if votes == 1 else 'are'} too few to show a favourite{raised}."
+            return f"A favourite takes about {now} of {cast}{raised}."
+        return f"{cast} can show no favourite{raised}{' must agree' if later else ''}."
 
     @property
     def leaders(self) -> list[str]:

@@ -14,12 +14,14 @@ def test_a_comparison_ends_with_what_is_shown_and_has_tables(inside: Inside) -> 
     said = inside("compare", BRIEF, *SMALL, *TWO)
     assert said.status == 0
     first, last, *_ = said.out.splitlines()
-    assert first == "Nothing is shown: improve and one draft are equal."
+    assert first == "Too close to call: improve and one draft are equal."
     assert last.startswith("2 repeats, 4 rankings · 8 calls, ")
     shown = inside("show", "--evidence").out
     assert "improve against" in shown
     assert "No winner" in shown
-    assert "brief, improve 1: " in said.err
+    assert all(f"try 1, {each}: " in said.err for each in ("first draft", "improve", "judges"))
+    assert inside("show").out.startswith(f"{BRIEF} · ")
+    assert f"comparison: {BRIEF}" in " ".join(inside("runs").out.replace("$", "").split())
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_check_shows_what_was_understood_and_what_was_not(inside: Inside, folder
     short = inside("knowledge", "check", "kb")
     assert short.status == 0
     first, lists, texts, wrong = short.out.splitlines()
-    assert first == "2 outcomes and 1 fact in kb; 0 pairs of 0 groups can be tested."
+    assert first == "2 results and 1 fact in kb (1 group): 1 pair of texts differs clearly."
     assert lists.startswith("Best and worst by Kampagne (")
     assert re.fullmatch(r"  abril: \+\d+\.\d Última hora · -\d+\.\d Olá", texts)
     assert wrong == "To check: mails.csv, line 4: 'viele' is not a number · 1 more: --evidence"
@@ -147,7 +147,7 @@ def test_a_value_may_be_written_as_in_a_table(inside: Inside) -> None:
     assert [each.result.n for each in read_folder(inside.folder / "kb").records if each.result][
         1:
     ] == [12_098]
-    planned = ("knowledge", "ab-plan", *inside.runs(), "--arms", "2", "--base")
+    planned = ("knowledge", "ab-plan", *inside.runs(), "--texts", "2", "--base")
     assert inside(*planned, "22,5").sentence == "--base is 22.5; write 0.225 or 22.5%"
     assert "rise from 22.5 to " in inside(*planned, "22,5%", "--readers", "6.000").out
     exported = inside("knowledge", "export", "kb", "--to", "-")

@@ -19,7 +19,7 @@ def test_a_suite_is_run_to_its_report(inside: Inside) -> None:
     said = inside("lab", "run", write(inside), *FAST)
     assert said.status == 0
     first, *tests, last = said.out.splitlines()
-    assert first == "Nothing is shown in 3 planned tests."
+    assert first == "No difference is shown in 3 planned tests."
     assert [line.endswith("  not shown") for line in tests] == [True] * 3
     assert last.startswith("2 tasks, 20 parts · ")
     assert last.endswith(" · autoreason view last")
@@ -72,7 +72,7 @@ def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> N
     assert "is not empty; name a new folder for the report" in " ".join(other.err.split())
     runs = inside("runs")
     assert "1 run:" in runs.out
-    assert "lab: Suite tides" in runs.out
+    assert "comparison: Suite" in runs.out
     cells = json.loads(inside("runs", "--suite", name, "-n", "100", "--json").out)
     assert {cell["run"].partition(".")[0] for cell in cells} == {name}
     by_name = inside("runs", "--suite", "tides", "-n", "100", "--json")

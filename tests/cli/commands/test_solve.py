@@ -121,8 +121,8 @@ def test_a_run_that_paused_says_how_its_program_reaches_the_file(
     asked = ("solve", some(inside, 1), *MODEL, "--call-limit", "2", "-o", "s.py")
     shown = inside(*asked)
     assert shown.status == 3
-    (run,) = inside.runs()
-    assert f"autoreason resume {run} --call-limit 3 -o s.py   writes the result there" in shown.err
+    assert "autoreason resume" in shown.err
+    assert "with -o s.py it writes the result there" in shown.err
     assert "resume" in (quiet := inside(*asked, "-q")).sentence
     assert "-o s.py" in quiet.sentence
 

@@ -32,7 +32,7 @@ def result(journal: Journal) -> Result:
 
 @pytest.fixture
 def plan(result: Result, journal: Journal, tmp_path: Path) -> AbPlan:
-    found = plan_ab(result, arms=3, base=0.2, lift=0.2, journal=journal)
+    found = plan_ab(result, texts=3, base=0.2, lift=0.2, journal=journal)
     found.write(tmp_path / "test")
     return found
 
@@ -57,11 +57,20 @@ def test_a_plan_is_blind_and_complete(plan: AbPlan, result: Result, tmp_path: Pa
 
 
 def test_a_plan_of_a_run_that_delivered_its_draft_says_so() -> None:
-    assert "Unchanged" not in str(plan_of(told("draft 0", "pass 1 B 0"), "run", 2))
+    def said(story: Story) -> dict[str, str]:
+        return dict(plan_of(story, "run", 2).sections()[0].sentences)
+
+    assert "First draft" not in said(told("draft 0", "pass 1 B 0"))
     story = told("draft 0")
     lost = CandidateReady(number=1, slot="B", text="pass 1 B 0", words=4)
     story.passes = [RecordedPass(1, story.text or "", candidates={"B": lost})]
-    assert "delivered its first draft" in str(plan_of(story, "run", 2))
+    assert "texts that it did not keep" in said(story)["First draft"]
+
+
+def test_texts_that_begin_alike_are_shown_from_where_they_differ() -> None:
+    texts = [f"# Tides\n\nThe moon pulls the {what}." for what in ("sea", "water", "air")]
+    rows = plan_of(told(*texts), "run", 2).sections()[0].tables[0].rows
+    assert all(str(row[2]).startswith("… pulls the ") for row in rows)
 
 
 def test_a_plan_is_not_written_over(plan: AbPlan, tmp_path: Path) -> None:
@@ -115,8 +124,8 @@ def test_what_was_counted_is_called_as_in_the_folder(plan: AbPlan, tmp_path: Pat
     assert said() == ("rate", "")
     mails = ["subject,Öffnungen,sent", *(f"{at},{at},100" for at in range(30))]
     (kb / "mails.csv").write_text("\n".join(mails))
-    taken = f"taken to be 'open rate', as in most outcomes of {kb}; if it is another, give"
-    assert said() == ("open rate", f"{taken} the metric")
+    taken = f"taken to be 'open rate', as in most outcomes of {kb}; if it is another, say"
+    assert said() == ("open rate", f"{taken} --metric")
     assert {each.result.metric for each in read_folder(kb).records if each.result} == {"open rate"}
     assert said("Öffnungsrate") == ("open rate", "")
     assert said("Gain")[1].startswith(f"most outcomes of {kb} are called 'open rate' and this one")
@@ -237,7 +246,7 @@ def test_an_unequal_split_is_named_and_nothing_is_handed_on(plan: AbPlan, tmp_pa
     kb.mkdir()
     report = report_ab(fill_in(tmp_path / "test", counts), knowledge=kb)
     assert "not split equally" in report.conclusion
-    assert not any(word in str(report) for word in ("xpected", "worse", "better", "points"))
+    assert not any(word in str(report) for word in ("xpected", "worse", "better", "points", "p <"))
     assert {(arm.difference, arm.shrunken) for arm in report.arms} == {(None, None)}
     assert report.records == ()
     assert list(kb.iterdir()) == []
@@ -271,10 +280,10 @@ def test_results_that_do_not_fit_are_one_sentence(
 
 
 def test_a_run_with_too_few_texts_is_refused(result: Result, journal: Journal) -> None:
-    with pytest.raises(InvalidInput, match=r"has \d texts that differ; give 2 to \d for `arms`"):
-        plan_ab(result, arms=10, journal=journal)
+    with pytest.raises(InvalidInput, match=r"has \d texts that differ; give 2 to \d for `texts`"):
+        plan_ab(result, texts=10, journal=journal)
     with pytest.raises(InvalidInput, match="give 2 to"):
-        plan_ab(result, arms=1, journal=journal)
+        plan_ab(result, texts=1, journal=journal)
     for story in (Story(), told("draft 0")):
         with pytest.raises(
             InvalidInput, match=r"short has \d texts? that differ; name another run"
@@ -289,7 +298,7 @@ def test_rates_that_cannot_be_are_one_sentence(
     result: Result, journal: Journal, base: float, lift: float
 ) -> None:
     with pytest.raises(InvalidInput, match=r"give `base` and `lift` as shares|write 0.012 or 1.2%"):
-        plan_ab(result, arms=2, base=base, lift=lift, journal=journal)
+        plan_ab(result, texts=2, base=base, lift=lift, journal=journal)
 
 
 def test_a_plan_for_the_readers_there_are_says_what_they_can_show() -> None:
@@ -306,7 +315,7 @@ def test_a_run_that_has_not_ended_is_not_tested(journal: Journal) -> None:
     paused = refine("Explain tides.", "echo/echo", seed=2, journal=journal, budget={"tokens": 6000})
     assert not paused.finished
     with pytest.raises(InvalidInput, match="has no result yet"):
-        plan_ab(paused, arms=2, journal=journal)
+        plan_ab(paused, texts=2, journal=journal)
 
 
 def told(*texts: str) -> Story:

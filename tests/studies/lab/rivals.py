@@ -78,8 +78,9 @@ async def go_on_comparing(journal: Journal, run: str, model: Breaking, **options
 
 
 def cells_of(result: Compared) -> dict[str, CellFinished]:
-    """Cells of arms and panels by what people call them: `improve 2`."""
-    return {each.cell.name.removeprefix("brief, "): each for each in result.story.of(CellFinished)}
+    """Cells of arms and panels by their name and their try: `improve 2`."""
+    found = ((each.cell, each) for each in result.story.of(CellFinished))
+    return {f"{cell.title} {cell.repeat}": each for cell, each in found}
 
 
 def spent_on(result: Compared) -> dict[str, Spent]:

@@ -39,7 +39,7 @@ def knowledge() -> None:
       autoreason knowledge check kb/
       autoreason knowledge test kb/ --predictor retrieval
       autoreason knowledge add kb/ amber-fox --value 0.38 --n 2100 --group spring
-      autoreason knowledge ab-plan amber-fox --arms 3 --base 0.2 --to test/
+      autoreason knowledge ab-plan amber-fox --texts 3 --base 0.2 --to test/
       autoreason knowledge ab-report test/results.csv --knowledge kb/
     """
 
@@ -167,7 +167,7 @@ def add(folder: str, run: str, value: float, **given: Any) -> Answer:
 
     Without --n the record says that n is unknown, and it makes no pair. A text that judges or
     people picked says little about texts in general, so it informs critics and is left out of tests;
-    say --chosen ab where it was one arm of a randomised test. What else is known of it (its standard
+    say --chosen ab where it was one text of a randomised test. What else is known of it (its standard
     error, its audience, a note) goes into a table for `knowledge import`.
     """
     from autoreason.run.knowledge import add_outcome
@@ -213,13 +213,13 @@ def import_file(folder: Path, file: Path) -> Answer:
 @run_argument(required=True)
 @group(
     "Test",
-    option("--arms N", "How many texts.", type=click.IntRange(2), default=3),
+    option("--texts N", "How many.", type=click.IntRange(2), default=3),
     option("--base NUMBER", "What the first draft is expected to reach.", default=0.2),
     option("--lift NUMBER", "The smallest rise worth finding, as a share of that.", default=0.1),
     option("--readers COUNT", "All the readers you have: says what rise they can show."),
 )
 @group("Output", option("--to FOLDER", "Write the texts and a table there.", name="target"))
-def plan_test(run: str, arms: int, target: Path | None, **values: Any) -> Report:
+def plan_test(run: str, texts: int, target: Path | None, **values: Any) -> Report:
     """Plan an A/B test of a run's text, its first draft and others.
 
     Every text gets a code that says nothing, and is to be sent to equally many readers drawn at random.
@@ -227,7 +227,7 @@ def plan_test(run: str, arms: int, target: Path | None, **values: Any) -> Report
     """
     from autoreason.run.knowledge import plan_ab
 
-    found = plan_ab(run, arms, **values)
+    found = plan_ab(run, texts, **values)
     if target:
         files = found.write(target)
         print_message(f"{len(files)} files written to {target}; fill in results.csv")

@@ -163,16 +163,21 @@ _OF_STORY = (*("trajectory", "text", "task", "settings", "drafts", "draft", "pas
 
 
 def as_object(row: RunRow, result: Result) -> dict[str, Any]:
+    from autoreason.pages.fragments import find_quotes
+
     story = result.story
+    faults = ((e, [p for each in e.critiques for p in each.problems]) for e in story.passes)
     return {
         "run": row.id,
-        "title": row.title,
+        "title": story.title,
         "summary": result.summary(),
         "status": row.state,
         "reason": story.reason,
         **{name: getattr(row, name) for name in _OF_ROW},
         "cost": row.spent.cost,
+        "spent_by_role": result.spent_by_role,
         **{name: getattr(story, name) for name in _OF_STORY},
+        "quotes": {e.number: find_quotes(e.incumbent, found) for e, found in faults},
         "confirmation": story.panels.get("confirmation"),
         "delivered": story.delivered,
     }

@@ -16,7 +16,7 @@ from autoreason.cli.lookup import complete_run, is_contest, run_argument, when, 
 from autoreason.cli.options import FILE, group, option
 from autoreason.errors import InvalidInput, JournalError, RunLocked
 from autoreason.report import numbers
-from autoreason.wording import KINDS
+from autoreason.wording import KINDS, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -370,7 +370,8 @@ def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
         done, of = score.values()
         progress = f"{next(iter(score))} {done} of {of}"
     elif story and story.job and not is_contest(story):
-        title = f"{story.job.label}: {title}"
+        label = listed.kind if listed.kind == "comparison" else in_words(story.job.label)
+        title = f"{label}: {title}"
     return (
         row.id,
         when(row.created),
