@@ -92,9 +92,9 @@ def preference(story: Story, found: events.Preference | None) -> str:
     draft = the_draft(story.draft)
     if found is None or not found.judges:
         why = ""
-        if story.draft and (broken := story.draft.violations):
+        if story.draft and story.draft.violations:
             if story.delivered and not story.delivered.violations:
-                return f"It keeps its limits, unlike {draft}: {broken[0].message}."
+                return f"It keeps its limits, unlike {draft}."
             why = f": {draft} breaks its limits"
         elif story.panels.get(CONFIRMATION):
             why = ", or too few of their answers could be read"
