@@ -9,6 +9,7 @@ import pytest
 from benchmarks.advice import WORLDS, AdviceWorld, play_judge, play_pilots, study_advice
 from tests.under_chance.luck import most_often
 
+from autoreason.run.experience import LEAST, MOST, PastRun, describe_experience
 from autoreason.settings import Models, make_settings
 from autoreason.studies.advice_measures import (
     chance_to_fail,
@@ -19,7 +20,6 @@ from autoreason.studies.advice_measures import (
     weigh_pilots,
 )
 from autoreason.studies.certificate import FLOOR, READABLE
-from autoreason.studies.experience import LEAST, MOST, PastRun, describe_experience
 from autoreason.tournament.voting import trend
 
 TIMES = 2000

@@ -50,7 +50,7 @@ TASTES: dict[str, dict[str, float]] = {
 }
 """Judges of runs with our defaults: at random, or by position, novelty or length."""
 WEIGHTS = {"random/poor": 0.25, "random/usual": 1.0, "random/good": 2.5}
-DRAFT_CHOSEN = "fresh judges chose it over the text it had become."
+DRAFT_CHOSEN = " fresh judges prefer it to the text it had become."
 ERRORS = 4
 """Standard errors by which a rate may miss its level before a test fails: once in thirty thousand."""
 
@@ -206,6 +206,7 @@ def test_the_interval_of_the_preference_holds_the_half_in_19_of_20_runs(kind: st
 def test_the_first_draft_is_said_to_be_preferred_in_at_most_one_run_of_twenty(kind: str) -> None:
     chose_it = [summary(story)[0].endswith(DRAFT_CHOSEN) for story in played(kind)]
     assert at_most(sum(chose_it), RUNS, 0.05)
+    assert chose_it == [story.is_draft_preferred for story in played(kind)]
     for story, is_draft in zip(played(kind), chose_it, strict=True):
         assert story.delivered is not None
         assert not is_draft or story.delivered.evidence.preference is None

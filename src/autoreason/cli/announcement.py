@@ -38,7 +38,7 @@ _PACED_BY = 10
 
 def announce(prepared: PreparedRun[Any], *, named: bool) -> list[tuple[str, str]]:
     """Rows with labels; `named` says that a model was chosen."""
-    from autoreason.run.record import find_experience
+    from autoreason.run.experience import find_experience
 
     rows = []
     settings = prepared.settings

@@ -296,7 +296,7 @@ def _end_text(result: Result, options: OutputOptions) -> Ending:
         remedy = f"change that, or the model, in `autoreason fork {result.run}`"
         problem = f"the text breaks a limit ({broken}); {remedy}"
         status = CONTRACT_BROKEN if options.fail_on_contract else status
-    from autoreason.run.record import find_experience
+    from autoreason.run.experience import find_experience
 
     story, notes = result.story, _later(result, options)
     if story.settings and story.task and result.finished:

@@ -78,16 +78,6 @@ def use_journal(place: JournalPlace, *, create: bool = False) -> Iterator[Journa
         yield journal
 
 
-def find_experience(
-    place: JournalPlace, settings: Settings, task: Task, text: str | None = None
-) -> list[str]:
-    """What reviews of earlier runs say about rounds: one sentence or none; `text` is what this run delivered."""
-    from autoreason.studies import experience
-
-    with use_journal(place) as journal:
-        return list(filter(None, [experience.find_experience(journal, settings, task, text)]))
-
-
 def name_and_journal(run: RecordedRun, place: JournalPlace) -> tuple[str, JournalPlace]:
     """The name of a run, and its journal: that of the result unless another is given."""
     if isinstance(run, Result):

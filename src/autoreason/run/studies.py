@@ -14,6 +14,7 @@ from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, Spent
 from autoreason.job_types import Advise, Certify, Instead, Rejudge, RuleName
 from autoreason.prompts import load
+from autoreason.run.experience import PastRun, describe_experience, past_run
 from autoreason.run.lab import PreparedLab, prepare_suite
 from autoreason.run.prepared import ModelChoice, PreparedRun, job_in, prepare
 from autoreason.run.record import find_story, name_and_journal, use_journal
@@ -46,7 +47,6 @@ from autoreason.studies.advice_job import (
 from autoreason.studies.advice_measures import Pilot, read_pilot
 from autoreason.studies.certificate import Certificate, Certification
 from autoreason.studies.certificate_questions import SUITE
-from autoreason.studies.experience import PastRun, describe_experience, past_run
 from autoreason.studies.lab_suite import STRATEGIES, compare_strategies, few_repeats
 from autoreason.studies.lab_suite import compare_rules as rules_suite
 from autoreason.studies.panel_jobs import RejudgeReport, make_entries, panel_job, recorded_panels

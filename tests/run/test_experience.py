@@ -14,13 +14,12 @@ from autoreason.cli.announcement import announce
 from autoreason.contract import Contract
 from autoreason.exchange import Request
 from autoreason.journal import Journal
-from autoreason.run.record import find_experience
+from autoreason.run.experience import LEAST, PastRun, describe_experience, find_experience, kind_of
 from autoreason.run.refine import refine
 from autoreason.run.studies import advise_from
 from autoreason.settings import Models, Settings, make_settings
 from autoreason.studies.advice_measures import read_pilot
 from autoreason.studies.certificate import LENGTH, write_certificate
-from autoreason.studies.experience import LEAST, PastRun, describe_experience, kind_of
 from autoreason.task import Task
 
 USUAL = make_settings(Models.everywhere("scripted/scripted"), 7)

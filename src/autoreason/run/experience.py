@@ -14,6 +14,8 @@ from autoreason.contract import count_words
 from autoreason.events import FINISHED, Delivered, ReviewDecided
 from autoreason.files import certificates_folder
 from autoreason.journal import Journal
+from autoreason.run.record import use_journal
+from autoreason.run.verbs import JournalPlace
 from autoreason.settings import Settings
 from autoreason.stats import BEYOND_CHANCE
 from autoreason.story import Story
@@ -134,14 +136,18 @@ def describe_experience(past: Sequence[PastRun], settings: Settings) -> str:
     return ""
 
 
-def find_experience(journal: Journal, settings: Settings, task: Task, text: str | None) -> str:
-    """The sentence for a run with these settings; none for judges who are known to go by length."""
+def find_experience(
+    place: JournalPlace, settings: Settings, task: Task, text: str | None = None
+) -> list[str]:
+    """One sentence for a run with these settings or none; `text` is what it delivered."""
     is_reviewed = settings.job.is_tournament and settings.review_every and settings.reviewers
     if not is_reviewed or _judged_by_length(settings):
-        return ""
+        return []
     written, words = text or task.draft, task.contract.max_words
     kind = kind_of(written) if written else Kind(None, words) if words else None
-    return describe_experience(past_runs(journal, settings, kind), settings)
+    with use_journal(place) as journal:
+        said = describe_experience(past_runs(journal, settings, kind), settings)
+    return [said] if said else []
 
 
 def _judged_by_length(settings: Settings) -> bool:
