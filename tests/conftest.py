@@ -148,6 +148,16 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
         yield opened
 
 
+@pytest.fixture
+def evaluator_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Saved evaluators work in the test's process."""
+    from tests.artifacts.evaluating import connect_here
+
+    from autoreason.artifacts.evaluators import EvaluatorClient
+
+    monkeypatch.setattr(EvaluatorClient, "connect", connect_here)
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of recorded data beside the project; tests that need it are skipped without it."""

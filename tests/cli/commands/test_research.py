@@ -18,7 +18,10 @@ from autoreason.cli import console
 from autoreason.files import config_file
 from autoreason.journal import Journal
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="evaluators are jailed on Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="evaluators are jailed on Linux"),
+    pytest.mark.usefixtures("evaluator_here"),
+]
 
 EVALUATOR = """
 import random
