@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from ipaddress import ip_address
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,7 @@ collect_ignore = (
 )
 
 DATA = Path(__file__).parent / "data"
+_NUMBERS = count()
 LONGEST = ("test_lab_ray.py", "test_solve_kills.py", "test_attacks.py", "test_kills.py")
 
 # How long an example takes says more of the machine than of the rule.
@@ -127,8 +129,16 @@ def no_network() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_environment(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Folders of the test's own and no provider's key."""
+    # Most tests write nothing: for thousands of them no folder is made and removed.
+    tmp_path = tmp_path_factory.getbasetemp() / f"own{next(_NUMBERS)}"
+    if "tmp_path" in request.fixturenames:
+        tmp_path = request.getfixturevalue("tmp_path")
     # XDG_CACHE_HOME stays: the embedded model lives there and is too large to fetch again.
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
