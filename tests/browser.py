@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from tools.machine import BROWSERS, NODE_MODULES
@@ -65,6 +65,12 @@ def faults(page: Page, axe: str) -> list[str]:
         "axe.run({resultTypes: ['violations'], preload: false}).then(result => result.violations)"
     )
     return [f"{each['id']}: {each['nodes'][0]['html']}" for each in found]
+
+
+def appear(page: Page, scheme: Literal["light", "dark"], width: int) -> None:
+    """Show an open page in other colours and another window."""
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 800})
 
 
 def opened(browser: Browser, tmp_path: Path, html: str, **options: Any) -> tuple[Page, list[str]]:

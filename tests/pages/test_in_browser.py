@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.browser import HOSTILE, faults, opened
+from tests.browser import HOSTILE, appear, faults, opened
 from tests.browser import axe as axe
 from tests.browser import browser as browser
 from tests.pages.plays import BACK, BACK_SETTINGS, REVIEWED, play_story, random_script, result_of
@@ -62,7 +62,7 @@ def test_every_view_opens_fits_and_can_be_used_by_everybody(
     page, noticed = opened(browser, tmp_path, page_of(story))
     assert faults(page, axe) == []
     for width in (1280, 360):
-        page.set_viewport_size({"width": width, "height": 800})
+        appear(page, "light", width)
         for view in VIEWS:
             choose(page, view)
             assert page.evaluate(SIDEWAYS) <= 0
