@@ -39,7 +39,10 @@ collect_ignore = (
 
 DATA = Path(__file__).parent / "data"
 _NUMBERS = count()
-LONGEST = ("test_lab_ray.py", "test_solve_kills.py", "test_attacks.py", "test_kills.py")
+LONGEST = (
+    *("test_lab_ray.py", "test_solve_kills.py", "test_attacks.py", "test_kills.py"),
+    *("test_lab_kills.py", "test_batch_kills.py", "test_terminal.py"),
+)
 
 # How long an example takes says more of the machine than of the rule.
 settings.register_profile(
