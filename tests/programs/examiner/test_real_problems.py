@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 from msgspec.structs import replace
+from tests.conftest import DATA
 from tests.programs.examiner.mutants import broken_for_certain, broken_perhaps
 
 from autoreason.programs.assignment import CodeVerdict, Example, Trial
@@ -55,9 +56,10 @@ KINDS = {
 
 
 @pytest.fixture(scope="session")
-def sets(records: Path) -> Path:
-    """Where the problems are, those of our own too."""
-    return records / "problems"
+def sets() -> Path:
+    """Where the problems are: many beside the project, or a few of our own."""
+    many = DATA.parents[2] / "shared/problems"
+    return many if many.is_dir() else DATA / "problems"
 
 
 @cache
