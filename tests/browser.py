@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tools.machine import BROWSERS, NODE_MODULES
@@ -67,9 +67,9 @@ def faults(page: Page, axe: str) -> list[str]:
     return [f"{each['id']}: {each['nodes'][0]['html']}" for each in found]
 
 
-def appear(page: Page, scheme: Literal["light", "dark"], width: int) -> None:
+def appear(page: Page, width: int, *, dark: bool = False) -> None:
     """Show an open page in other colours and another window."""
-    page.emulate_media(color_scheme=scheme)
+    page.emulate_media(color_scheme="dark" if dark else "light")
     page.set_viewport_size({"width": width, "height": 800})
 
 

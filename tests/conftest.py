@@ -138,10 +138,12 @@ def own_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Folders of the test's own and no provider's key."""
-    # Most tests write nothing: for thousands of them no folder is made and removed.
-    tmp_path = tmp_path_factory.getbasetemp() / f"own{next(_NUMBERS)}"
+    # For the thousands that never look at it, a folder that is neither numbered nor removed before the end.
     if "tmp_path" in request.fixturenames:
         tmp_path = request.getfixturevalue("tmp_path")
+    else:
+        tmp_path = tmp_path_factory.getbasetemp() / "own" / str(next(_NUMBERS))
+        tmp_path.mkdir(parents=True)
     # XDG_CACHE_HOME stays: the embedded model lives there and is too large to fetch again.
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))

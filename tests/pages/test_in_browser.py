@@ -62,7 +62,7 @@ def test_every_view_opens_fits_and_can_be_used_by_everybody(
     page, noticed = opened(browser, tmp_path, page_of(story))
     assert faults(page, axe) == []
     for width in (1280, 360):
-        appear(page, "light", width)
+        appear(page, width)
         for view in VIEWS:
             choose(page, view)
             assert page.evaluate(SIDEWAYS) <= 0

@@ -26,8 +26,10 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: Output, tmp_path: Path):  # typ
     """Run a command in an empty folder, and give what it printed."""
     monkeypatch.chdir(tmp_path)
     # Other processes would take longer to start than to play.
-    alone = simulation.in_processes
-    monkeypatch.setattr(simulation, "in_processes", lambda *given: alone(*given[:3], processes=1))
+    play = simulation.in_processes
+    monkeypatch.setattr(
+        simulation, "in_processes", lambda work, jobs, note=None, _=1: play(work, jobs, note, 1)
+    )
 
     def call(command: str) -> str:
         module, *arguments = command.split()

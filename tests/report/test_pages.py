@@ -100,8 +100,8 @@ def test_a_page_fits_acts_on_nothing_and_has_no_faults(
     html = REPORTS[kind](tmp_path).to_html()
     assert len(html.encode()) < 150_000
     page, noticed = opened(browser, tmp_path, html)
-    for scheme, width in (("light", 360), ("dark", 1280)):
-        appear(page, scheme, width)
+    for width, dark in ((360, False), (1280, True)):
+        appear(page, width, dark=dark)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
         assert faults(page, axe) == []
