@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 TOOLS := $(VENV)/.tools-installed
 READY := $(VENV)/.ready
 DOCS := $(VENV)/.docs-installed
+BYTECODE := $(VENV)/.compiled
 # Half of the tests wait most of the time: for limits to pass, for processes to end, for pages to load.
 WORKERS := -n 4 --dist worksteal
 # A run that a model of this size ends in about three minutes of processor time.
@@ -16,7 +17,7 @@ COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgra
 	--allow-unsafe --strip-extras --no-emit-options
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage bytecode machine lint format size bench paper docs dist lock prices clean
+.PHONY: help demo test coverage machine lint format size bench paper docs dist lock prices clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,16 +34,14 @@ demo: $(READY) ## Fetch the embedded model, refine an example brief with it and 
 	@echo "▸ the page of this run"
 	@$(BIN)/autoreason view last --journal build/demo.db
 
-test: bytecode lint machine ## Run every check: format, lint, types, tests
-	@echo "▸ tests"
-	@$(BIN)/pytest -q $(WORKERS) $(if $(ALL),--all)
+test: $(BYTECODE) machine ## Run every check: format, lint, types, tests
+	@echo "▸ tests, and beside them format, lint and types"
+	@mkdir -p build; $(MAKE) --no-print-directory lint >build/lint.log 2>&1 & lint=$$!; \
+	$(BIN)/pytest -q $(WORKERS) $(if $(ALL),--all); tests=$$?; \
+	wait $$lint; checks=$$?; cat build/lint.log; exit $$((tests + checks))
 
 coverage: $(READY) machine ## Run the tests and show which lines and branches none of them reaches
 	@$(BIN)/pytest -q $(WORKERS) --cov
-
-# Else every worker compiles all of the tests; types are checked on one core meanwhile.
-bytecode: $(READY)
-	@$(BIN)/pytest --collect-only -p no:cacheprovider >/dev/null 2>&1 &
 
 # A browser, bubblewrap and PostgreSQL, and with npm what checks scripts, into build/node; without them the tests that
 # need them are skipped. MACHINE=no installs none.
@@ -106,6 +105,10 @@ $(READY): $(TOOLS) pyproject.toml
 	@echo "▸ installing autoreason into $(VENV)"
 	@$(BIN)/python -m pip install -qq --no-deps --no-build-isolation --editable .
 	@touch $@
+
+# Else every worker would compile all of the tests.
+$(BYTECODE): $(READY)
+	@$(BIN)/pytest --collect-only -p no:cacheprovider >/dev/null 2>&1; touch $@
 
 # Not for the tests, which would wait for it on every new machine.
 $(DOCS): $(TOOLS) requirements/docs.lock

@@ -59,9 +59,18 @@ def axe() -> str:
 
 def faults(page: Page, axe: str) -> list[str]:
     """What axe finds on a page, which was opened with `bypass_csp`."""
-    page.add_script_tag(content=axe)
-    found = page.evaluate("axe.run().then(result => result.violations)")
+    if not page.evaluate("'axe' in window"):
+        page.add_script_tag(content=axe)
+    found = page.evaluate(
+        "axe.run({resultTypes: ['violations'], preload: false}).then(result => result.violations)"
+    )
     return [f"{each['id']}: {each['nodes'][0]['html']}" for each in found]
+
+
+def appear(page: Page, width: int, *, dark: bool = False) -> None:
+    """Show an open page in other colours and another window."""
+    page.emulate_media(color_scheme="dark" if dark else "light")
+    page.set_viewport_size({"width": width, "height": 800})
 
 
 def opened(browser: Browser, tmp_path: Path, html: str, **options: Any) -> tuple[Page, list[str]]:

@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from ipaddress import ip_address
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -37,7 +38,11 @@ collect_ignore = (
 )
 
 DATA = Path(__file__).parent / "data"
-LONGEST = ("test_lab_ray.py", "test_solve_kills.py", "test_attacks.py", "test_kills.py")
+_NUMBERS = count()
+LONGEST = (
+    *("test_lab_ray.py", "test_solve_kills.py", "test_attacks.py", "test_kills.py"),
+    *("test_lab_kills.py", "test_batch_kills.py", "test_terminal.py"),
+)
 
 # How long an example takes says more of the machine than of the rule.
 settings.register_profile(
@@ -127,8 +132,18 @@ def no_network() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_environment(
+    request: pytest.FixtureRequest,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Folders of the test's own and no provider's key."""
+    # For the thousands that never look at it, a folder that is neither numbered nor removed before the end.
+    if "tmp_path" in request.fixturenames:
+        tmp_path = request.getfixturevalue("tmp_path")
+    else:
+        tmp_path = tmp_path_factory.getbasetemp() / "own" / str(next(_NUMBERS))
+        tmp_path.mkdir(parents=True)
     # XDG_CACHE_HOME stays: the embedded model lives there and is too large to fetch again.
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
@@ -146,6 +161,16 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 
     with Journal.open(str(tmp_path / "journal.db"), create=True) as opened:
         yield opened
+
+
+@pytest.fixture
+def evaluator_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Saved evaluators work in the test's process."""
+    from tests.artifacts.evaluating import connect_here
+
+    from autoreason.artifacts.evaluators import EvaluatorClient
+
+    monkeypatch.setattr(EvaluatorClient, "connect", connect_here)
 
 
 @pytest.fixture(scope="session")

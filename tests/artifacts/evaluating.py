@@ -6,13 +6,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from autoreason.artifacts.artifact import Evaluation, Measurement
 from autoreason.artifacts.command_jail import jail_problem
-from autoreason.artifacts.evaluators import EvaluatorClient, OpenEvaluation
+from autoreason.artifacts.evaluators import EvaluatorClient, OpenEvaluation, _SavedBench
 from autoreason.artifacts.research_task import EvaluationLimits, EvaluationSource
 from autoreason.artifacts.saved_evaluation import save_evaluation
 
@@ -42,11 +43,20 @@ def evaluation(text: str = "", *, path: str = "pack.py", **fields: Any) -> Evalu
     return Evaluation(files={path: dedent(text)}, **({"seed": 0} | fields))
 
 
+async def connect_here(opening: OpenEvaluation) -> EvaluatorClient:
+    """An evaluator with the same jails in this process, where one of its own is not the matter."""
+    bench = _SavedBench(opening)
+    here = SimpleNamespace(reply=bench.opened, measure=bench._answer, close=bench.close)
+    return cast(EvaluatorClient, here)
+
+
 @asynccontextmanager
-async def opened(source: EvaluationSource, **options: Any) -> AsyncIterator[EvaluatorClient]:
-    """A client that is closed in the end."""
+async def opened(
+    source: EvaluationSource, *, apart: bool = False, **options: Any
+) -> AsyncIterator[EvaluatorClient]:
+    """A client that is closed in the end; of an evaluator in a process of its own if it is to be `apart`."""
     opening = OpenEvaluation(digest=save_evaluation(source), **options)
-    client = await EvaluatorClient.connect(opening)
+    client = await (EvaluatorClient.connect if apart else connect_here)(opening)
     try:
         yield client
     finally:

@@ -66,7 +66,7 @@ async def wait_until_gone(mark: str) -> None:
 
 async def test_the_artifact_runs_in_a_jail_of_its_own_as_any_process() -> None:
     for unsafe, level in ((False, "bubblewrap"), (True, "none")):
-        async with opened(command(RUNS_IT), unsafe=unsafe) as client:
+        async with opened(command(RUNS_IT), apart=True, unsafe=unsafe) as client:
             result = await client.measure(evaluation("print(int(input()) ** 2)"))
             assert (result.value, result.level, client.reply.level) == (9.0, level, level)
             failed = await client.measure(evaluation("raise ValueError('too small')"))
@@ -232,7 +232,7 @@ async def test_an_evaluator_past_its_deadline_ends_with_all_that_it_started() ->
 
 async def test_a_killed_evaluator_leaves_no_process_of_its_jails() -> None:
     source = EvaluationSource(evaluate="sleep 98765")
-    async with opened(source) as client:
+    async with opened(source, apart=True) as client:
         evaluating = asyncio.create_task(client.measure(evaluation()))
         deadline = time.monotonic() + PATIENCE
         while not any("bwrap" not in each for each in processes_with("sleep 98765")):
@@ -286,7 +286,7 @@ async def test_a_disk_that_is_filled_is_the_evaluations_own() -> None:
 
 async def test_endless_output_is_ended_and_costs_no_memory() -> None:
     source = EvaluationSource(evaluate="yes out-of-it", limits=EvaluationLimits(seconds=PATIENCE))
-    async with opened(source) as client:
+    async with opened(source, apart=True) as client:
         assert client._connection is not None
         pid = client._connection._process.pid
         before = resident_bytes(pid)
@@ -427,7 +427,7 @@ async def test_an_environment_in_the_tasks_own_folder_shows_nothing_of_the_task(
         print(len(set(os.listdir(sys.prefix)) - {{"bin", "include", "lib", "lib64", "pyvenv.cfg"}}))
         """
     source = replace(command(RUNS_IT), folder=str(tmp_path))
-    async with opened(source, probe=str(tmp_path / "lib"), start={}) as client:
+    async with opened(source, apart=True, probe=str(tmp_path / "lib"), start={}) as client:
         result = await client.measure(evaluation(spies))
         assert result.value == 0.0, result.tail
         assert client.reply.reach.exposed == []

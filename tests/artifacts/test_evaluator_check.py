@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -14,9 +15,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.artifacts.evaluating import command, function, needs_jail
 
-from autoreason.artifacts import evaluator_check
+from autoreason.artifacts import attacks, evaluator_check
 from autoreason.artifacts.artifact import Files
-from autoreason.artifacts.attacks import LANGUAGES, Language, attacks_on, equal_copy, replace_values
+from autoreason.artifacts.attacks import (
+    LANGUAGES,
+    Attack,
+    Language,
+    attacks_on,
+    equal_copy,
+    replace_values,
+)
 from autoreason.artifacts.evaluator_check import (
     CheckReport,
     _compare,
@@ -26,6 +34,8 @@ from autoreason.artifacts.evaluator_check import (
 from autoreason.artifacts.evaluators import CallerEvaluator
 from autoreason.artifacts.research_task import EvaluationSource, ResearchTask
 from autoreason.artifacts.saved_evaluation import save_evaluation
+
+pytestmark = pytest.mark.usefixtures("evaluator_here")
 
 FIRST_FIT = """
 from __future__ import annotations
@@ -60,6 +70,10 @@ def score(artifact, seed):
 """
 
 
+LOOKS = "an artifact that looks for evaluator, items and other processes"
+KEEPS = "an artifact that keeps something for its next run"
+
+
 async def fault_of(task: ResearchTask, **options: bool) -> str:
     """Why an artifact might write its own score; empty where it cannot."""
     row = await score_fault(task, **options)
@@ -77,6 +91,19 @@ def task_of(source: EvaluationSource, files: Files | None = None, **fields: Any)
         "better": "lower",
     }
     return ResearchTask(**usual | fields)
+
+
+@pytest.fixture
+def only(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Leave out the attacks that a test is not about."""
+
+    def keep(*names: str) -> None:
+        def some(*args: Any, **options: Any) -> list[Attack]:
+            return [each for each in attacks_on(*args, **options) if each.name in names]
+
+        monkeypatch.setattr(attacks, "attacks_on", some)
+
+    return keep
 
 
 def failed(report: CheckReport) -> dict[str, str]:
@@ -120,7 +147,10 @@ async def test_a_good_command_passes_every_attack() -> None:
 
 
 @needs_jail
-async def test_an_evaluator_that_imports_the_artifact_is_found_out() -> None:
+async def test_an_evaluator_that_imports_the_artifact_is_found_out(
+    only: Callable[..., None],
+) -> None:
+    only(LOOKS)
     source = command(
         f"""
         import random, sys
@@ -140,7 +170,7 @@ async def test_an_evaluator_that_imports_the_artifact_is_found_out() -> None:
     apart = found["the artifact runs apart from the evaluator"]
     assert "fit.py could write its own score, in Python" in apart
     assert "artifact python" in apart
-    assert "an artifact that looks for evaluator, items and other processes" in found
+    assert LOOKS in found
     assert "not fit" in report.conclusion
 
 
@@ -187,11 +217,13 @@ async def test_an_attack_that_a_guard_or_a_constraint_drops_is_caught() -> None:
     ],
 )
 async def test_a_score_that_is_printed_first_last_or_alone_is_found_out(
-    code: str, names: set[str]
+    code: str, names: set[str], only: Callable[..., None]
 ) -> None:
+    printed = {f"an artifact that prints {name}" for name in names}
+    only(*printed)
     task = task_of(shell(code), {"count.sh": "echo 2\n"}, better="higher")
     found = failed(await check_evaluation(task, pairs=1))
-    assert {f"an artifact that prints {name}" for name in names} <= set(found)
+    assert printed <= set(found)
     if "code" in names:
         assert "never execute" in found["an artifact that prints code"]
 
@@ -211,8 +243,9 @@ def test_every_language_prints_the_same_code(language: Language, tmp_path: Path)
 
 
 async def test_without_a_jail_an_artifact_keeps_something_and_sees_the_tasks_folder(
-    tmp_path: Path,
+    tmp_path: Path, only: Callable[..., None]
 ) -> None:
+    only(KEEPS)
     (tmp_path / "evaluate.py").touch()
     source = command(
         """
@@ -226,7 +259,7 @@ async def test_without_a_jail_an_artifact_keeps_something_and_sees_the_tasks_fol
     report = await check_evaluation(task, unsafe=True, pairs=1)
     seen = failed(report)["the artifact does not see the task's folder"]
     assert seen.startswith(f"it could read {tmp_path}/evaluate.py; run it in a jail")
-    assert "jail" in failed(report)["an artifact that keeps something for its next run"]
+    assert "jail" in failed(report)[KEEPS]
 
 
 async def test_a_function_of_the_caller_is_checked_as_well() -> None:
@@ -402,18 +435,13 @@ EXECUTES = [
         "sub answer { return 2 }\n1;\n",
     ),
     ("ruby", "load '/artifact/tool'; IO.for_fd(3).write(answer)", "def answer = 2\n"),
-    ("python", "give(eval(text, {'x': 1}))", "x + 1"),
     ("python", "give(eval(text, {'__builtins__': {}, 'x': 1}))", "x + 1\n"),
     ("python", "give(eval(json.loads(text)['expr'], {'x': 1}))", JSON),
-    ("python", "give(eval(json.loads(text)['terms'][0], {'x': 1}))", JSON),
     ("python", "import tomllib; give(eval(tomllib.loads(text)['e'], {'x': 1}))", "e = 'x + 1'\n"),
     ("python", "give(eval(text.partition('=')[2].strip(), {'x': 1}))", "expr = x + 1\n"),
-    ("python", "give(eval(text.partition('=')[2].strip(), {'x': 1}))", "steps = 3\n"),
     ("python", "give(eval(text.splitlines()[1][4:], {'x': int(text[4])}))", "s = 3\ne = x + 1\n"),
     ("python", "ns = {}; exec(text, {'__builtins__': {'len': len}}, ns); give(ns['y'])", "y = 2"),
     ("node", "vm.runInContext(text, vm.createContext({x: 1}))", "x + 1"),
-    ("node", "vm.runInNewContext(JSON.parse(text).expr, {x: 1})", JSON),
-    ("node", "new Function('x', text)(1)", "return x + 1"),
     ("node", "new Function('x', '\"use strict\"; return ' + text)(1)", "x + 1"),
     ("bash", "IFS== read -r _ v < /artifact/tool; a=$((v)); echo $a >&3", "size=4\n"),
     ("bash", "read -r v < /artifact/tool; [[ v -gt 3 ]]; echo $? >&3", "4\n"),

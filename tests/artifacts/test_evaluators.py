@@ -80,7 +80,7 @@ async def test_what_a_killed_evaluator_left_in_the_temporary_folder_is_removed_b
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     source = command("import time\ntime.sleep(1)\ngive(1)", sealed=("secret",))
-    async with opened(source) as client:
+    async with opened(source, apart=True) as client:
         evaluating = asyncio.create_task(client.measure(evaluation(sealed=True, items=(0,))))
         await asyncio.sleep(0.5)
         assert client._connection is not None
@@ -122,7 +122,7 @@ async def test_a_sealed_set_counts_the_runs_that_opened_it_and_shows_nothing_of_
         sealed=("sealed-a", "sealed-b"),
     )
     for run in ("one", "one", "two"):
-        async with opened(source, run=run) as client:
+        async with opened(source, apart=run == "two", run=run) as client:
             await client.measure(evaluation(items=(0,)))
             ok = await client.measure(evaluation(items=(0, 1), sealed=True))
             failed = await client.measure(evaluation(items=(0,), seed=1, sealed=True))

@@ -38,6 +38,7 @@ FEWER: dict[str, list[dict[str, int]]] = {
     "salesman": [{"n": 30, "seed": seed} for seed in range(6)],
 }
 
+pytestmark = pytest.mark.usefixtures("evaluator_here")
 in_sandbox = pytest.mark.skipif(sys.platform != "linux", reason="evaluators are jailed on Linux")
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.browser import HOSTILE, faults, opened
+from tests.browser import HOSTILE, appear, faults, opened
 from tests.browser import axe as axe
 from tests.browser import browser as browser
 from tests.pages.plays import BACK, BACK_SETTINGS, REVIEWED, play_story, random_script, result_of
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
 
 VIEWS = ("film", "vote", "river", "what-if", "judges")
 SIDEWAYS = "document.documentElement.scrollWidth - innerWidth"
+MOMENT = """() => {
+    const now = document.querySelector("#log li.now");
+    const shown = [...document.querySelectorAll("#log li")].filter(each => each.offsetParent);
+    const votes = document.querySelectorAll("#film-votes .bal > div").length;
+    const position = document.querySelector("#position").innerText;
+    return [position, now.innerText, shown.at(-1).innerText, votes, now.dataset.ballots];
+}"""
 
 
 def contested() -> Story:
@@ -37,30 +45,31 @@ def reviewed() -> Story:
 STORIES = pytest.mark.parametrize("story", [contested, reviewed])
 
 
+@cache
+def page_of(story: Callable[[], Story]) -> str:
+    return result_of(story()).to_html()
+
+
 def choose(page: Page, view: str) -> None:
     page.click(f"#tab-{view}")
     page.wait_for_selector(f"#view-{view}:visible")
 
 
 @STORIES
-@pytest.mark.parametrize("width", [360, 1280])
 def test_every_view_opens_fits_and_can_be_used_by_everybody(
-    browser: Browser, axe: str, tmp_path: Path, width: int, story: Callable[[], Story]
+    browser: Browser, axe: str, tmp_path: Path, story: Callable[[], Story]
 ) -> None:
-    page, noticed = opened(
-        browser,
-        tmp_path,
-        result_of(story()).to_html(),
-        viewport={"width": width, "height": 800},
-    )
+    page, noticed = opened(browser, tmp_path, page_of(story))
     assert faults(page, axe) == []
-    for view in VIEWS:
-        choose(page, view)
-        assert page.evaluate(SIDEWAYS) <= 0
-    for view in ("draft", "changes", "sides"):
-        page.click(f"#tab-{view}")
-        assert page.inner_text(f"#text-{view}").strip()
-        assert page.evaluate(SIDEWAYS) <= 0
+    for width in (1280, 360):
+        appear(page, width)
+        for view in VIEWS:
+            choose(page, view)
+            assert page.evaluate(SIDEWAYS) <= 0
+        for view in ("draft", "changes", "sides"):
+            page.click(f"#tab-{view}")
+            assert page.inner_text(f"#text-{view}").strip()
+            assert page.evaluate(SIDEWAYS) <= 0
     page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
     assert faults(page, axe) == []
     assert noticed == []
@@ -71,19 +80,17 @@ def test_every_view_opens_fits_and_can_be_used_by_everybody(
 def test_the_film_shows_a_moment_and_what_came_before_it_in_its_round(
     browser: Browser, tmp_path: Path, story: Callable[[], Story]
 ) -> None:
-    page, _ = opened(browser, tmp_path, result_of(story()).to_html())
-    shown = "#log li:visible"
-    assert page.locator(shown).count() == 1
+    page, _ = opened(browser, tmp_path, page_of(story))
+    assert page.locator("#log li:visible").count() == 1
     page.focus("#moment")
     moments = page.locator("#log li").count()
     for at in range(2, moments + 1):
         page.keyboard.press("ArrowRight")
-        assert page.inner_text("#position") == f"{at} of {moments}"
-        now = page.locator("#log li.now")
-        assert now.inner_text() == page.locator(shown).last.inner_text()
-        votes = page.locator("#film-votes .bal > div").count()
-        assert max(0, votes - 1) == int(now.get_attribute("data-ballots") or 0)
-    assert page.locator("#log li.now").inner_text() == "This is the result."
+        position, now, last, votes, ballots = page.evaluate(MOMENT)
+        assert position == f"{at} of {moments}"
+        assert now == last
+        assert max(0, votes - 1) == int(ballots or 0)
+    assert now == "This is the result."
     page.close()
 
 
@@ -92,7 +99,7 @@ def test_votes_are_hidden_until_one_has_voted_and_are_saved_for_rate(
     browser: Browser, tmp_path: Path, story: Callable[[], Story]
 ) -> None:
     played = story()
-    page, _ = opened(browser, tmp_path, result_of(played).to_html())
+    page, _ = opened(browser, tmp_path, page_of(story))
     page.click("#hide")
     assert not page.is_visible("#story")
     choose(page, "vote")
@@ -122,15 +129,15 @@ def test_votes_are_hidden_until_one_has_voted_and_are_saved_for_rate(
 def test_what_if_shows_rounds_as_recorded_up_to_the_first_difference(
     browser: Browser, tmp_path: Path, story: Callable[[], Story]
 ) -> None:
-    page, _ = opened(browser, tmp_path, result_of(story()).to_html())
+    page, _ = opened(browser, tmp_path, page_of(story))
     choose(page, "what-if")
     assert page.inner_text("#what-if-said").startswith("Nothing changes")
     for group in ("judge", "rule", "ties", "k"):
         for choice in page.locator(f"input[name={group}]").all():
             choice.check()
-            states = [
-                each.get_attribute("data-state") or "" for each in page.locator("#recount tr").all()
-            ]
+            states = page.eval_on_selector_all(
+                "#recount tr", "rows => rows.map(each => each.dataset.state ?? '')"
+            )
             after = [each for each in states if each in ("parted", "unknown", "unrun")]
             assert states[len(states) - len(after) :] == after
             assert not after or after[1:] == [{"parted": "unknown"}.get(after[0], "unrun")] * (

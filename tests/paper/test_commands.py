@@ -14,6 +14,7 @@ from tests.paper.test_fit import recorded_panels
 
 from autoreason import Budget
 from autoreason.run.lab import lab
+from autoreason.studies import simulation
 from autoreason.studies.lab_file import read_suite
 from autoreason.studies.world import load_world
 
@@ -24,6 +25,11 @@ Output = pytest.CaptureFixture[str]
 def run(monkeypatch: pytest.MonkeyPatch, capsys: Output, tmp_path: Path):  # type: ignore[no-untyped-def]
     """Run a command in an empty folder, and give what it printed."""
     monkeypatch.chdir(tmp_path)
+    # Other processes would take longer to start than to play.
+    play = simulation.in_processes
+    monkeypatch.setattr(
+        simulation, "in_processes", lambda work, jobs, note=None, _=1: play(work, jobs, note, 1)
+    )
 
     def call(command: str) -> str:
         module, *arguments = command.split()

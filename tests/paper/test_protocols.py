@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+
 import pytest
+from paper import protocols
 from paper.fast import claiming_votes, play_fast
 from paper.protocols import (
     SearchReport,
@@ -16,12 +20,22 @@ from paper.protocols import (
 )
 from tests.studies.simulate.scenes import settings, world
 
+from autoreason.studies.simulation import in_processes
+
 WORLDS = [world("help"), world("harm-new")]
 CANDIDATES = [
     *fixed_passes([6, 10]),
     *reviewed(0, 5, 5, most=[2, 4, 6], rules=[(2, 0.3)]),
     *reviewed(1, 6, 5, most=[2], rules=[]),
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_process() -> Iterator[None]:
+    """Another would take longer to start than to play."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(protocols, "in_processes", partial(in_processes, processes=1))
+        yield
 
 
 @pytest.fixture(scope="module")

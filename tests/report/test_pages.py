@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.artifacts.test_research_report import DONE, FRESH, SEARCH, report_of, trial
-from tests.browser import HOSTILE, faults, opened
+from tests.browser import HOSTILE, appear, faults, opened
 from tests.browser import axe as axe
 from tests.browser import browser as browser
 from tests.knowledge.mailings import EXPORT, write_export
@@ -99,11 +99,11 @@ def test_a_page_fits_acts_on_nothing_and_has_no_faults(
 ) -> None:
     html = REPORTS[kind](tmp_path).to_html()
     assert len(html.encode()) < 150_000
-    for scheme, width in (("light", 360), ("dark", 1280)):
-        size = {"width": width, "height": 800}
-        page, noticed = opened(browser, tmp_path, html, color_scheme=scheme, viewport=size)
+    page, noticed = opened(browser, tmp_path, html)
+    for width, dark in ((360, False), (1280, True)):
+        appear(page, width, dark=dark)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
         assert faults(page, axe) == []
-        assert noticed == []
-        page.close()
+    assert noticed == []
+    page.close()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec import Struct
 from rich.console import Console
-from tests.browser import HOSTILE, faults, opened
+from tests.browser import HOSTILE, appear, faults, opened
 from tests.browser import axe as axe
 from tests.browser import browser as browser
 
@@ -132,22 +132,22 @@ def test_a_notebook_gets_the_report_without_a_page_around_it() -> None:
     assert "<svg" in found
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 400, 1280, 2560])
 def test_a_page_fits_acts_on_nothing_and_has_no_faults(
-    browser: Browser, axe: str, tmp_path: Path, scheme: str, width: int
+    browser: Browser, axe: str, tmp_path: Path
 ) -> None:
-    html = Sample().to_html({"Run": "amber-fox"})
-    size = {"width": width, "height": 800}
-    page, noticed = opened(browser, tmp_path, html, color_scheme=scheme, viewport=size)
-    background = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
-    assert (background == "rgb(251, 250, 246)") == (scheme == "light")
+    page, noticed = opened(browser, tmp_path, Sample().to_html({"Run": "amber-fox"}))
     assert page.inner_text("h1") == "No winner: 7 judges see no difference."
     assert page.inner_text(".kick") == "A <sample>"
     assert page.text_content("svg text.legend") == "<one>"
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate(OVERLAPS) == []
+    for width, dark in ((2560, False), (1280, False), (400, False), (360, True)):
+        appear(page, width, dark=dark)
+        background = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+        assert (background == "rgb(251, 250, 246)") is not dark
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate(OVERLAPS) == []
     page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
+    assert faults(page, axe) == []
+    appear(page, 1280)
     assert faults(page, axe) == []
     assert noticed == []
     page.close()
@@ -167,6 +167,13 @@ def test_a_try_is_chosen_and_its_changes_are_shown_with_the_keyboard(
     assert page.locator("ins:visible").count() > 1
     assert noticed == []
     page.close()
+
+
+def test_a_page_has_as_many_texts_as_one_reads_and_says_where_the_others_are() -> None:
+    tries = [Try("", str(n), [Version("one", "A long text. " * 3_000)]) for n in range(4)]
+    page = SideBySide(tries).to_html()
+    assert page.count('class="try"') == 2
+    assert "The texts of 2 more tries are in the runs that are named." in page
 
 
 def test_a_text_of_two_megabytes_opens(browser: Browser, tmp_path: Path) -> None:

@@ -48,6 +48,8 @@ from autoreason.run.research import research
 from autoreason.run.result import StopSwitch
 from autoreason.run.studies import compare_rules
 
+pytestmark = pytest.mark.usefixtures("evaluator_here")
+
 EVALUATOR = """
 def score(artifact, seed, items):
     return {"score": float(artifact.text("knob.txt").split()[-1])}

@@ -42,6 +42,8 @@ from autoreason.tournament.voting import (
     writes_synthesis,
 )
 
+pytestmark = pytest.mark.usefixtures("evaluator_here")
+
 SHORT = Contract(max_words=4)
 LONG = document("First text of far too many words.")
 REFUSED = Reply(outcome=Outcome.REFUSED, text="", model="scripted/x")

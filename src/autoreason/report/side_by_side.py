@@ -10,7 +10,7 @@ from autoreason.report.numbers import UNKNOWN
 from autoreason.report.page import ASSETS, fill
 
 Tone = Literal["", "first", "second", "none", "good", "bad"]
-_MOST_TEXT = 1_500_000
+_MOST_TEXT = 100_000
 """Characters on a page, the first try not counted: what is beyond is read in the runs that the matrix names."""
 
 

@@ -15,9 +15,13 @@ from tests.cli.inside import Inside
 from tests.patience import PATIENCE
 
 from autoreason.cli import console
+from autoreason.files import config_file
 from autoreason.journal import Journal
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="evaluators are jailed on Linux")
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="evaluators are jailed on Linux"),
+    pytest.mark.usefixtures("evaluator_here"),
+]
 
 EVALUATOR = """
 import random
@@ -89,7 +93,7 @@ def test_a_run_prints_a_patch_and_a_claim_and_leaves_the_files_alone(
     assert quick_shell("runs", "check", "last").returncode == 0
 
 
-def test_the_files_go_to_a_folder_and_the_report_to_a_page_and_to_json(
+def test_the_files_go_to_a_folder_and_the_report_to_a_page_to_json_and_to_what_lists_it(
     inside: Inside, task: str
 ) -> None:
     more = ("--evaluations", "40", "--patience", "3", "-o", "out/better", "--html", "page.html")
@@ -101,6 +105,20 @@ def test_the_files_go_to_a_folder_and_the_report_to_a_page_and_to_json(
     assert found["patch"].startswith("diff --git")
     assert "return 0.0" not in Path("out/better/knob.py").read_text()
     assert "What was kept, step by step" in Path("page.html").read_text()
+    assert "kept " in inside("runs").out
+    (row,) = inside("runs", "--json").json
+    assert row["strategy"] == "research"
+    assert row["trials"] >= row["kept"] > 0
+    shown = inside("show", "--evidence").out
+    assert "trial 1 kept +0.5" in shown
+    assert "Noise" in shown
+    assert (
+        "has no round and no review of texts that a panel decided"
+        in inside("judge", "last", *JUDGE).err
+    )
+    assert "no judge voted in it" in inside("audit", "last").err
+    assert inside("show", "--json").json["report"]["statuses"]["kept"] == row["kept"]
+    assert inside("export", "last", "--patch").out == inside("show", "--diff").out
 
 
 def test_nothing_kept_ends_with_status_1_and_nothing_on_standard_output(
@@ -123,7 +141,6 @@ def test_nothing_kept_ends_with_status_1_and_nothing_on_standard_output(
 @pytest.mark.parametrize(
     ("front", "evaluator"),
     [
-        ("guard: {missing: '<= 5'}", EVALUATOR),
         ("guard: {size: '<= 5'}", EVALUATOR),
         ("better: higher", EVALUATOR.replace("level + noise", "'none'")),
     ],
@@ -175,16 +192,14 @@ def test_a_limit_before_anything_was_kept_pauses_with_status_3_and_resume_goes_o
     assert inside("resume", "last", "--call-limit", "50").status == 0
 
 
-@pytest.mark.parametrize("signal_number", [None, signal.SIGINT])
-def test_at_a_limit_or_a_stop_the_end_test_is_made_and_the_patch_is_printed(
-    shell: Shell, quick_shell: Shell, signal_number: int | None
+def test_at_a_stop_the_end_test_is_made_and_the_patch_is_printed(
+    shell: Shell, quick_shell: Shell
 ) -> None:
     prepare(shell.home)
     slow = EVALUATOR.replace("    noise", "    import time; time.sleep(0.02)\n    noise")
     (shell.home / "evaluate.py").write_text(slow)
-    limit = () if signal_number else ("--call-limit", "2")
     running = shell.start(
-        *("research", "task.md", *MODEL, "--evaluations", "400", "--progress", "lines", *limit),
+        *("research", "task.md", *MODEL, "--evaluations", "400", "--progress", "lines"),
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
@@ -194,8 +209,7 @@ def test_at_a_limit_or_a_stop_the_end_test_is_made_and_the_patch_is_printed(
         lines.append(line)
         if "trial 1 kept" in line:
             break
-    if signal_number:
-        running.send_signal(signal_number)
+    running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=PATIENCE)
     said = one_line("".join(lines) + err)
     assert running.returncode == 0, said
@@ -218,7 +232,9 @@ def test_a_run_that_is_killed_in_the_end_test_after_a_limit_ends_as_if_it_had_no
     prepare(shell.home)
     research = ("research", "task.md", *MODEL, "--evaluations", "400", "--call-limit", "2")
     whole = shell(*research, "--progress", "lines")
-    slow = EVALUATOR.replace("    noise", "    import time; time.sleep(0.05)\n    noise")
+    assert whole.stdout.startswith("diff --git")
+    assert "the end test follows, which asks no model" in one_line(whole.stderr)
+    slow = EVALUATOR.replace("    noise", "    import time; time.sleep(0.03)\n    noise")
     (shell.home / "evaluate.py").write_text(slow)
     running = shell.start(*research, "-q", stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     with Journal.open(str(shell.journal), create=False) as journal:
@@ -242,9 +258,12 @@ def test_a_run_that_is_killed_in_the_end_test_after_a_limit_ends_as_if_it_had_no
 def test_check_says_whether_an_evaluator_is_fit_and_what_it_is_at(
     inside: Inside, task: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # A user's defaults do not keep anyone from a check.
+    config_file().parent.mkdir(parents=True, exist_ok=True)
+    config_file().write_text('model = "echo/echo"\n[limits]\ncost = 5\n')
     with monkeypatch.context() as patch:
         patch.setattr(console, "_SECONDS_BETWEEN_LINES", 0)
-        said = inside("research", "check", task)
+        said = inside("research", "check", task, "--seed", "3")
     assert said.status == 0, said.out + said.err
     assert "attacking the evaluator: evaluation 12, " in said.err
     assert "This evaluator can be optimised against: " in said.out
@@ -255,33 +274,6 @@ def test_check_says_whether_an_evaluator_is_fit_and_what_it_is_at(
     assert said.status == 1
     assert "FAILED" in said.out
     assert not inside.journal_exists
-
-
-def test_defaults_of_the_user_do_not_keep_anyone_from_a_check(inside: Inside, task: str) -> None:
-    from autoreason.files import config_file
-
-    config_file().parent.mkdir(parents=True, exist_ok=True)
-    config_file().write_text('model = "echo/echo"\n[limits]\ncost = 5\n')
-    said = inside("research", "check", task, "--seed", "3", "-q", "--json")
-    assert said.status == 0, said.err
-
-
-def test_runs_and_show_know_a_research_run(inside: Inside, task: str) -> None:
-    inside("research", task, *MODEL, "--evaluations", "40", "--patience", "3", "-q")
-    assert "kept " in inside("runs").out
-    (row,) = inside("runs", "--json").json
-    assert row["strategy"] == "research"
-    assert row["trials"] >= row["kept"] > 0
-    shown = inside("show", "--evidence").out
-    assert "trial 1 kept +0.5" in shown
-    assert "Noise" in shown
-    assert (
-        "has no round and no review of texts that a panel decided"
-        in inside("judge", "last", *JUDGE).err
-    )
-    assert "no judge voted in it" in inside("audit", "last").err
-    assert inside("show", "--json").json["report"]["statuses"]["kept"] == row["kept"]
-    assert inside("export", "last", "--patch").out == inside("show", "--diff").out
 
 
 def test_a_run_that_pauses_says_how_its_files_get_into_their_folder(

@@ -641,14 +641,14 @@ async def test_right_programs_behave_alike_and_wrong_ones_do_not(
     problems = read_problems(records / "problems" / "stdio.jsonl").problems
     raw = _raw(records)
     differ = 0
-    for problem in problems[:8]:
+    for problem in problems[:4]:
         inputs = make_inputs(to_assignment(problem), 1, 10)
         right = await _seen(examiner, problem, problem.solution, inputs)
         renamed = f"import sys\n{problem.solution}\n# again\n"
         assert right == await _seen(examiner, problem, renamed, inputs)
         mutants = [each["code"] for each in raw[problem.id]["wrong_solutions"]]
         differ += any([await _seen(examiner, problem, each, inputs) != right for each in mutants])
-    assert differ >= 0.75 * min(8, len(problems))
+    assert differ >= 0.75 * min(4, len(problems))
 
 
 async def _seen(

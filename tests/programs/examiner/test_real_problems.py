@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 from msgspec.structs import replace
+from tests.conftest import DATA
 from tests.programs.examiner.mutants import broken_for_certain, broken_perhaps
 
 from autoreason.programs.assignment import CodeVerdict, Example, Trial
@@ -28,8 +29,8 @@ pytestmark = [
 CHECKERS = Path(__file__).with_name("special")
 """Checkers for some real problems with several right answers, by id."""
 SETS = ("stdio", "stdio_special", "humaneval", "mbpp")
-PARTS = 4
-SOME = 3
+PARTS = 2
+SOME = 2
 """About so many problems of a set are broken in every way, unless pytest is given --all."""
 SLOW = {
     *("83_c", "145_c", "151_c", "285_e", "300_c", "518_d", "575_h", "682_d", "712_d", "762_a"),
@@ -39,7 +40,7 @@ SLOW = {
 """Problems, 26 of more than six hundred, whose solutions take nearly all of the time of all."""
 OFTEN = 16
 """Of the tests of these, one in so many is run, unless pytest is given --all."""
-USUAL = 3
+USUAL = 8
 """And of the tests of all others, and of all problems."""
 SHORT = 0.02
 """Seconds after which a program that never ends is stopped."""
@@ -55,9 +56,10 @@ KINDS = {
 
 
 @pytest.fixture(scope="session")
-def sets(records: Path) -> Path:
-    """Where the problems are, those of our own too."""
-    return records / "problems"
+def sets() -> Path:
+    """Where the problems are: many beside the project, or a few of our own."""
+    many = DATA.parents[2] / "shared/problems"
+    return many if many.is_dir() else DATA / "problems"
 
 
 @cache
