@@ -80,9 +80,11 @@ def _letters(text: str) -> str:
 def _restrict(state: StateCore) -> None:
     """Headings lower, full lines flowing on, and no attribute that a text chose but the number of a list."""
     level = _OWN_LEVELS
+    headings = (int(token.tag[1]) for token in state.tokens if token.type == "heading_open")
+    lower = _OWN_LEVELS + 1 - min(headings, default=1)
     for token in state.tokens:
         if token.type == "heading_open":
-            level = min(6, level + 1, int(token.tag[1]) + _OWN_LEVELS)
+            level = min(6, level + 1, int(token.tag[1]) + lower)
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{level}"
         elif token.type == "inline":

@@ -259,6 +259,7 @@ def test_no_word_is_lost(text: str) -> None:
             "<p>One <em>two</em> <strong>three</strong> <code>four</code></p>",
         ),
         ("# One\n## Two", "<h3>One</h3><h4>Two</h4>"),
+        ("## One\n## Two", "<h3>One</h3><h3>Two</h3>"),
         (
             "- one\n- two\n  - deep\n- three",
             "<ul><li>one</li><li>two<ul><li>deep</li></ul></li><li>three</li></ul>",
