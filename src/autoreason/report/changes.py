@@ -129,9 +129,6 @@ Pairs = Iterator[tuple[Block | None, Block | None]]
 
 def _pair(old: Sequence[Block], new: Sequence[Block], least: float) -> Pairs:
     """Both rows in order: what is equal beside each other, and between that the most alike."""
-    if len(old) == len(new) == 1:
-        yield from zip(old, new, strict=True) if old == new else _align(old, new, least)
-        return
     # Frequent blocks, such as empty headings, are no anchors: the matcher would take hours over them.
     for what, i, j, k, m in SequenceMatcher(None, old, new, autojunk=True).get_opcodes():
         if what == "equal":
