@@ -133,7 +133,12 @@ def _hints(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
 
 async def _call(function: Callable[..., Any], **changes: Any) -> None:
     parameters = inspect.signature(inspect.unwrap(function)).parameters
-    usual = {name: USUAL[name] for name in parameters if name in USUAL}
+    # A number of texts, not texts, where a number is the default.
+    usual = {
+        name: USUAL[name]
+        for name, parameter in parameters.items()
+        if name in USUAL and not isinstance(parameter.default, int)
+    }
     found = function(**(usual | changes))
     if inspect.isawaitable(found):
         await found
