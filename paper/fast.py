@@ -184,24 +184,26 @@ def confirm(
 
 @cache
 def _finalist_table(newest: int, max_texts: int) -> tuple[Counts, Counts]:
-    """By the last incumbent's column: how many texts are in the review, and which."""
-    table = np.zeros((newest + 1, max_texts), dtype=np.int64)
+    """By the last incumbent's column how many texts are in the review; by it and the one kept before, which."""
+    table = np.zeros((newest + 1, newest + 1, max_texts), dtype=np.int64)
     counts = np.zeros(newest + 1, dtype=np.int64)
     for column in range(newest + 1):
-        chosen = finalists(column + 1, max_texts)
-        counts[column] = len(chosen)
-        table[column, : len(chosen)] = chosen
+        for kept in range(column + 1):
+            chosen = finalists(column + 1, max_texts, kept)
+            counts[column] = len(chosen)
+            table[column, kept, : len(chosen)] = chosen
     return counts, table
 
 
 @cache
-def finalists(incumbents: int, max_texts: int) -> tuple[int, ...]:
+def finalists(incumbents: int, max_texts: int, kept: int = 0) -> tuple[int, ...]:
     """Which of so many incumbents are in the review."""
     candidates = [
         Incumbent(name=str(column), since=column, text=f"t{column}", keeps_contract=True)
         for column in range(incumbents)
     ]
-    return tuple(int(incumbent.name) for incumbent in choose_finalists(candidates, max_texts))
+    chosen = choose_finalists(candidates, max_texts, candidates[kept])
+    return tuple(int(incumbent.name) for incumbent in chosen)
 
 
 def claiming_votes(judges: int) -> int:
@@ -236,8 +238,8 @@ class _Runs:
         enter_texts(self._line, self._at, self._text)
         self._reviews, self._reviewed = np.zeros((2, luck.runs), dtype=np.int64)
         """How many there were, and where in its line the last one left a run."""
-        self._trends = np.zeros((luck.runs, 2))
-        """Of the last two reviews, the last one last."""
+        self._same = np.zeros(luck.runs, dtype=bool)
+        """Whether it put the same text first as the one before."""
         self._open = np.ones(luck.runs, dtype=bool)
 
     def play(self) -> Outcomes:
@@ -292,7 +294,8 @@ class _Runs:
             self._review(number, due & (self._at != self._reviewed), back=several)
         else:
             self._delivered = np.where(due, self._at, self._delivered)
-        ended |= due & self._has_no_trend()
+        if several:
+            ended |= due & self._same & (self._reviews >= settings.min_reviews)
         self.last[self._open] = number
         self._open &= ~ended
 
@@ -302,20 +305,20 @@ class _Runs:
         after = number if back else 0
         self._delivered = np.where(self._open & ~due, self._at, self._delivered)
         counts, table = _finalist_table(int(self._at.max()), settings.review_texts)
+        kept = self._reviewed if back else np.zeros_like(self._reviewed)
         for count in range(2, settings.review_texts + 1):
             rows = np.flatnonzero(due & (counts[self._at] == count))
             if not len(rows):
                 continue
-            columns = table[self._at[rows], :count]
+            columns = table[self._at[rows], kept[rows], :count]
             worth = pick_texts(self._line, rows, columns).worth(world, number)
             scores = self._score(after, rows, worth)
             # Ties go to the latest.
             best = count - 1 - scores[:, ::-1].argmax(axis=1)
             first = columns[np.arange(len(rows)), best]
-            self._trends[rows, 0] = self._trends[rows, 1]
-            self._trends[rows, 1] = _trend(scores, settings.reviewers)
             self._at[rows] = first if back else self._at[rows]
             self._delivered[rows] = first
+        self._same = np.where(due, (self._at == kept) & (self._reviews > 0), self._same)
         self._reviews += due
         self._reviewed = np.where(due, self._at, self._reviewed)
         if back:
@@ -333,12 +336,6 @@ class _Runs:
             errors = self.luck.review_judge(after, seat)[rows, : worth.shape[1]]
             scores += borda_points(worth + judges.noise * errors + places[schedules, seat]) - 1
         return scores
-
-    def _has_no_trend(self) -> NDArray[np.bool_]:
-        settings = self.settings
-        enough = (self._reviews >= settings.min_reviews) & (settings.review_every > 0)
-        means = np.where(self._reviews > 1, self._trends.mean(axis=1), self._trends[:, 1])
-        return np.asarray(enough & (means < settings.min_trend))
 
     def _outcomes(self) -> Outcomes:
         settings, rows = self.settings, np.arange(self.luck.runs)
@@ -358,14 +355,6 @@ class _Runs:
         in_line = np.arange(1, quality.shape[1]) <= self._at[:, None]
         worse = (falls & in_line).sum(axis=1)
         return Outcomes(quality[rows, delivered], self.last, calls, self._at, worse, claimed)
-
-
-def _trend(scores: Counts, judges: int) -> Numbers:
-    """As `voting.trend`, of texts from the oldest on."""
-    middle = (scores.shape[1] - 1) / 2
-    ages = np.linspace(-1, 1, scores.shape[1])
-    found = (scores / judges - middle) / middle @ ages / (ages @ ages)
-    return np.asarray(np.round(found, 9))
 
 
 def play_fast(

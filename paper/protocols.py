@@ -16,7 +16,6 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import product
 from math import exp, log
 from random import Random
 from typing import Any, ClassVar, NamedTuple
@@ -97,38 +96,37 @@ def fixed_passes(numbers: Iterable[int]) -> list[Candidate]:
 
 
 def reviewed(
-    judges: int, every: int, reviewers: int, most: Sequence[int], rules: Sequence[tuple[int, float]]
+    judges: int, every: int, reviewers: int, most: Sequence[int], least: Sequence[int]
 ) -> Iterator[Candidate]:
-    """Reviews after so many passes: in a fixed number, and ended by rules of how many at least and which trend."""
+    """Reviews after so many passes: in a fixed number, and ended from so many on by the same text first again."""
     passes: dict[str, Any] = {"review_every": every, "reviewers": reviewers}
     passes |= JUDGED | {"judges": judges} if judges else {}
     family = f"{count(judges, 'judge')}, {reviewers} review 9 every {every}"
     for number in most:
         same = passes | {"passes": every * number}
-        yield _candidate(family, f"{number} reviews", fixed=True, min_trend=-1.0, **same)
-        for least, trend in rules:
-            if least < number:
-                rule = f"{least} to {number} reviews, trend {trend}"
-                yield _candidate(family, rule, min_reviews=least, min_trend=trend, **same)
+        yield _candidate(family, f"{number} reviews", fixed=True, min_reviews=NEVER, **same)
+        for fewest in least:
+            if fewest < number:
+                rule = f"{fewest} to {number} reviews"
+                yield _candidate(family, rule, min_reviews=fewest, **same)
 
 
 def default() -> list[Candidate]:
     """The default with fewer calls, as it is, and with more; and what all are compared with."""
     found = fixed_passes(range(6, 29, 2))
-    for fewest, most in ((3, 4), (5, 6), (7, 10)):
-        rules = [(fewest, 0.5)]
-        found += [each for each in reviewed(0, 5, 7, [most], rules) if not each.fixed]
-    return [*found, *reviewed(0, 5, 7, range(3, 10), [])]
+    for fewest, most in ((2, 5), (3, 8), (4, 14)):
+        found += [each for each in reviewed(0, 5, 7, [most], [fewest]) if not each.fixed]
+    return [*found, *reviewed(0, 5, 7, range(3, 12), [])]
 
 
 def grid() -> list[Candidate]:
     """What is tried."""
-    rules = [*product((3, 4, 5, 6), (0.2, 0.3, 0.4, 0.5))]
+    least = (2, 3, 4, 5)
     found = fixed_passes(range(6, 25, 2))
     for every, reviewers in ((4, 4), (5, 5), (5, 7), (6, 5), (8, 5)):
-        found += reviewed(0, every, reviewers, range(3, 11), rules)
+        found += reviewed(0, every, reviewers, range(3, 15), least)
     for every, reviewers in ((6, 5), (8, 4)):
-        found += reviewed(1, every, reviewers, range(2, 6), [*product((2, 3), (0.3, 0.5))])
+        found += reviewed(1, every, reviewers, range(2, 6), (2, 3))
     return found
 
 

@@ -22,7 +22,7 @@ Paused = Literal["budget", "stopped", "panel_failed", "provider_failed", "metric
 Status = Literal["running", Finished, Paused]
 _Limit = Literal["passes", "budget", "allowance"]
 _Judged = Literal["survivals", "plateau", "contract", "tests"]
-EndedBy = Literal[_Limit, _Judged, "trend", "drafts", "author", "person", "strategy"]
+EndedBy = Literal[_Limit, _Judged, "review", "drafts", "author", "person", "strategy"]
 """What ended a run with a text: k survivals, the limit of passes, what is left of the budget or of a part's allowance,
 a plateau, reviews that no longer put later texts before earlier ones, a contract that no text keeps, a rule of the
 user's, drafts that were asked for and no more, an author with nothing left to improve, tests that all pass, a person

@@ -225,7 +225,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         Meta(ge=1, le=MAX_PASSES),
         "Survivals of A in a row that end the run; a tie counts neither way, in `paper` as one.",
     ] = 3
-    passes: Annotated[int, Meta(ge=1, le=MAX_PASSES), "The most passes."] = 30
+    passes: Annotated[int, Meta(ge=1, le=MAX_PASSES), "The most passes."] = 40
     judges: Annotated[
         int,
         Meta(ge=0, le=MAX_JUDGES),
@@ -285,14 +285,10 @@ class Settings(Struct, frozen=True, kw_only=True):
         "Passes from one review to the next; with 0 there is one, at the end.",
     ] = 5
     min_reviews: Annotated[
-        int, Meta(ge=1, le=MAX_PASSES), "Reviews before the trend of reviews may end the run."
-    ] = 5
-    min_trend: Annotated[
-        float,
-        Meta(ge=-1, le=1),
-        "The run ends where younger texts are put before older ones less than this, in the last two reviews: 1 is "
-        "always, 0 as often as not.",
-    ] = 0.5
+        int,
+        Meta(ge=2, le=MAX_PASSES),
+        "From this review on, one that puts the same text first as the review before ends the run.",
+    ] = 3
     max_growth: Annotated[
         float,
         Meta(ge=0, le=ANY_GROWTH),

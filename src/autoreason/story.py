@@ -173,6 +173,11 @@ class Story:
         return last.last_stage
 
     @property
+    def reviewed(self) -> events.Incumbent:
+        """What the last review left; the first draft before any."""
+        return self.incumbents[self._reviewed - 1]
+
+    @property
     def trends(self) -> list[float]:
         """How far each review put younger texts before older ones."""
         found = (each.decided.trend for each in self.reviews if each.decided)

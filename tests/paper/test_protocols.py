@@ -25,8 +25,8 @@ from autoreason.studies.simulation import in_processes
 WORLDS = [world("help"), world("harm-new")]
 CANDIDATES = [
     *fixed_passes([6, 10]),
-    *reviewed(0, 5, 5, most=[2, 4, 6], rules=[(2, 0.3)]),
-    *reviewed(1, 6, 5, most=[2], rules=[]),
+    *reviewed(0, 5, 5, most=[2, 4, 6], least=[2]),
+    *reviewed(1, 6, 5, most=[2], least=[]),
 ]
 
 
@@ -63,7 +63,7 @@ def test_what_is_shown_was_played_again_with_fresh_luck(found: SearchReport) -> 
 
 
 def test_a_rule_is_measured_by_its_own_passes_in_a_fixed_number() -> None:
-    candidates = [*fixed_passes([6, 16]), *reviewed(0, 5, 5, most=[2, 8], rules=[(2, 0.3)])]
+    candidates = [*fixed_passes([6, 16]), *reviewed(0, 5, 5, most=[2, 8], least=[2])]
     rule, own = check_protocols(WORLDS, runs=200, seed=1, candidates=candidates).ranked
     assert rule.calls == pytest.approx(own.calls)
     assert rule.over_own is not None
@@ -90,7 +90,7 @@ def test_the_grid_has_rules_beside_fixed_numbers_of_every_family() -> None:
 def test_what_is_checked_is_the_default_and_what_is_near_it() -> None:
     rules = [each.settings for each in default() if not each.fixed]
     assert settings(confirmation=0) in rules
-    assert [each.passes for each in rules] == [20, 30, 50]
+    assert [each.passes for each in rules] == [25, 40, 70]
 
 
 def test_random_worlds_are_the_same_for_a_seed() -> None:

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from tests.tournament.stage import UNSEEN, Played, critique, document, play, shown_texts, vote
 
 from autoreason.contract import Contract
-from autoreason.events import CandidateDropped, CandidateReady, ReviewDecided
+from autoreason.events import CandidateDropped, CandidateReady, Incumbent, ReviewDecided
 from autoreason.exchange import Request
 from autoreason.settings import Models, make_settings
 from autoreason.story import build_story
 from autoreason.tournament.loop import likely_plan, max_plan, texts_per_ballot
+from autoreason.tournament.panel import choose_finalists
 from autoreason.tournament.voting import trend
 
 NEWEST = [f"made in {number}" for number in range(12, 0, -1)]
@@ -110,14 +111,42 @@ async def test_no_review_is_held_where_no_text_came_since_the_last() -> None:
     assert build_story(played.events).closing_review is not None
 
 
-async def test_it_ends_where_later_texts_are_no_longer_ranked_above_earlier_ones() -> None:
-    judge = vote("First", *reversed(NEWEST))
-    played = await reviewed(judge, passes=12, min_reviews=3)
-    trends = [each.trend for each in played.of(ReviewDecided)]
-    assert trends == pytest.approx([-1, -1, -1])
-    assert (played.delivered.ended_by, len(played.decided)) == ("trend", 6)
-    rising = await reviewed(vote(*NEWEST), passes=12, min_reviews=3)
-    assert (rising.delivered.ended_by, len(rising.decided)) == ("passes", 12)
+@pytest.mark.parametrize(
+    ("best", "rounds"), [("First", 6), ("made in 2", 6), ("made in 5", 8), ("made in 12", 12)]
+)
+async def test_it_ends_where_later_texts_are_no_longer_ranked_above_it(
+    best: str, rounds: int
+) -> None:
+    played = await reviewed(vote(best, *NEWEST), passes=12, min_reviews=3, review_texts=4)
+    assert len(played.decided) == rounds
+    assert best in played.delivered.text
+    ended_by, reason = played.delivered.ended_by, played.delivered.reason
+    if best != "made in 12":
+        where = best.replace("made in", "that of round").replace("First", "the first draft")
+        assert (ended_by, reason) == ("review", f"later texts no longer ranked above {where}")
+
+
+async def test_two_reviews_in_a_row_that_cannot_be_read_end_it() -> None:
+    played = await reviewed("I cannot say.", passes=12)
+    assert (played.delivered.ended_by, len(played.decided)) == ("review", 4)
+    assert played.delivered.origin == "draft"
+
+
+@given(st.integers(1, 30), st.data())
+def test_a_review_has_the_first_draft_the_text_it_keeps_and_the_latest(
+    number: int, data: st.DataObject
+) -> None:
+    line = [
+        Incumbent(name=str(at), since=at, text=f"t{at}", keeps_contract=True)
+        for at in range(number)
+    ]
+    kept, most = data.draw(st.sampled_from(line)), data.draw(st.integers(3, 10))
+    found = choose_finalists(line, most, kept)
+    assert len(found) == min(number, most)
+    assert {"0", kept.name, line[-1].name} <= {each.name for each in found}
+    assert [each.since for each in found] == sorted({each.since for each in found})
+    since = line[kept.since + 1 :]
+    assert len(since) > most - 2 or all(each in found for each in since)
 
 
 async def test_a_revision_that_grew_too_much_is_left_out_unless_something_was_missing() -> None:
@@ -173,7 +202,7 @@ async def test_one_judge_a_round_sees_both_texts_first_equally_often() -> None:
             "review_every": st.integers(0, 4),
             "review_texts": st.integers(2, 6),
             "ballot_texts": st.integers(3, 6),
-            "min_reviews": st.integers(1, 3),
+            "min_reviews": st.integers(2, 3),
             "confirmation": st.sampled_from([0, 3]),
             "drafts": st.integers(1, 2),
             "max_drafts": st.integers(2, 3),

@@ -213,16 +213,11 @@ def test_the_first_draft_is_said_to_be_preferred_in_at_most_one_run_of_twenty(ki
 
 
 @pytest.mark.parametrize("kind", TASTES, scope="module")
-def test_later_texts_are_said_to_rise_in_at_most_one_run_of_twenty(kind: str) -> None:
-    ends = [" ".join(summary(story)) for story in played(kind)]
-    rising = sum("later texts were still ranked above earlier ones" in each for each in ends)
-    over = sum("later texts were no longer ranked above earlier ones" in each for each in ends)
-    if kind == "longer":
-        # That is what these judges like; their certificate and the line on length say so.
-        assert rising > RUNS / 2
-        return
-    assert at_most(rising, RUNS, 0.05)
-    assert over >= 0.95 * RUNS
+def test_later_texts_are_said_to_rank_no_higher_only_where_two_reviews_agree(kind: str) -> None:
+    for story in played(kind):
+        first = [each.decided.winner for each in story.reviews if each.decided]
+        said = "later texts no longer ranked above" in " ".join(summary(story))
+        assert said == (len(first) >= 3 and first[-1] == first[-2])
 
 
 def summary(story: Story) -> list[str]:

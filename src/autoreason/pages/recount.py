@@ -18,7 +18,7 @@ from autoreason.report.numbers import count
 from autoreason.settings import Settings
 from autoreason.story import RecordedPass, RecordedReview, Story
 from autoreason.tournament.rounds import Chapter, short_name, tell
-from autoreason.tournament.strategy import is_flat
+from autoreason.tournament.strategy import is_same_first
 from autoreason.tournament.voting import (
     QUARTERS,
     count_votes,
@@ -235,7 +235,7 @@ def _follow(
     story: Story, steps: Sequence[Chapter], decisions: Sequence[_Decision], k: int
 ) -> Recount:
     """Step by step, up to the first from which another text goes on than did."""
-    row, trends, settings = 0, list[float](), story.settings
+    row, first, settings = 0, list[str](), story.settings
     assert settings is not None
     other: dict[bool, list[int]] = {True: [], False: []}
     """Rounds with one more or one fewer in the row."""
@@ -256,14 +256,14 @@ def _follow(
                 row = 0
             if step.verdict and found.counts != step.decided.survived:
                 other[found.counts].append(at)
-        elif found.trend is not None:
-            trends.append(found.trend)
+        elif found.trend is not None and told.left:
+            first.append(told.left.name)
         is_followed = at < len(steps) and not steps[at].is_review
-        if is_followed and (row >= k or is_flat(trends, settings)):
+        if is_followed and (row >= k or is_same_first(first, settings)):
             return ends(_stopped(steps, at), at)
     ended_by = story.delivered.ended_by if story.delivered else None
     if (ended_by == "survivals" and row < k) or (
-        ended_by == "trend" and not is_flat(trends, settings)
+        ended_by == "review" and not is_same_first(first, settings)
     ):
         gone_on = "The same text, but it would have gone on: what comes next is unknown."
         return ends(gone_on, len(steps))

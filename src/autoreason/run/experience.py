@@ -27,6 +27,7 @@ _LOOKED_AT = 20
 _FORGET = 0.9
 """What a run weighs next to the one after it: models and briefs change."""
 _MOSTLY = 0.8
+_RISING = 0.5
 _FURTHER = 5 / 3
 Form = Literal["text", "list", "line"]
 _ITEM = re.compile(r"\s*(?:[-*•]|\d+[.)])\s")
@@ -119,7 +120,7 @@ def describe_experience(past: Sequence[PastRun], settings: Settings) -> str:
     # Judges who rank at random put younger texts first in every second review.
     by_chance = sum(comb(number, n) for n in range(ups, number + 1)) / 2**number
     runs = f"our last {number} runs with these models"
-    if rise >= settings.min_trend and by_chance <= BEYOND_CHANCE:
+    if rise >= _RISING and by_chance <= BEYOND_CHANCE:
         # So many that a review is the last.
         more = every * ceil(_FURTHER * max(run.rounds for run in past) / every)
         said = f"Y{runs} were still rising at their last review: --rounds {more} may pay"
@@ -127,7 +128,7 @@ def describe_experience(past: Sequence[PastRun], settings: Settings) -> str:
     for enough in range(every, settings.passes, every):
         # What was delivered was there by then, and the rounds after it brought nothing more.
         over = [run for run in past if run.since <= enough < run.rounds]
-        over = [run for run in over if run.trend < settings.min_trend]
+        over = [run for run in over if run.trend < _RISING]
         if len(over) >= _MOSTLY * number:
             last = max(1, *(run.since for run in over))
             which = f"Y{runs}" if len(over) == number else f"{len(over)} of y{runs}"

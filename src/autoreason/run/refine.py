@@ -35,7 +35,7 @@ def refine(
         brief: What you want, in words; a `Task` says more.
         model: Plays every role that is given no model of its own; `provider/model` or a model object.
         options: The task: `draft`, `facts`, `contract={"max_words": 200}`. Who judges: `judge_models`, `judges`.
-            When it ends: `passes`, `min_trend`, `budget={"cost": 3}`. What else is known: `knowledge`, `metric`.
+            When it ends: `passes`, `min_reviews`, `budget={"cost": 3}`. What else is known: `knowledge`, `metric`.
             Where it is recorded and who follows it: `journal`, `on_event`. `print(refine.options())` lists all of
             them.
 

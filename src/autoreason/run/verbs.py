@@ -189,7 +189,6 @@ class WriteOptions(RoleOptions, total=False):
     ballot_texts: int
     review_every: int
     min_reviews: int
-    min_trend: float
     max_growth: float
     confirmation: int
 

@@ -58,7 +58,6 @@ _NEEDS = {
     "review_every": "reviewers",
     "ballot_texts": "reviewers",
     "min_reviews": "review_every",
-    "min_trend": "review_every",
 }
 """Settings that say how another one works."""
 
@@ -233,7 +232,7 @@ class BestOfN(Strategy):
         drafts = self.story.incumbents
         for attempt in panel_attempts(self.context):
             stage = attempt_stage(REVIEW, attempt)
-            await review(self.context, drafts, MAX_DRAFTS, stage)
+            await review(self.context, drafts, max_texts=MAX_DRAFTS, stage=stage)
             if self.story.closing_review is None or self.story.closing_review.verdict:
                 best = self.story.chosen or self.incumbent
                 winner = await confirm(self.context, drafts[0], best)

@@ -304,7 +304,7 @@ SETTINGS = (
     *("required_lead", "tie_order", "ballot_texts"),
     *("quoted_critique", "reviewers", "review_texts", "confirmation", "candidates", "revisers"),
     *("blind_revision", "subtractive_synthesis", "plateau", "plateau_change"),
-    *("review_every", "min_reviews", "min_trend", "max_growth"),
+    *("review_every", "min_reviews", "max_growth"),
 )
 """What makes a difference to a simulated run; `revisers` is how many there are."""
 _ADDRESS = "simulated/cast"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
 from autoreason.contract import count_words
@@ -133,16 +132,11 @@ def _stopped(story: Story, delivered: events.Delivered) -> str:
             is_last = story.incumbent is None or story.incumbent.text == delivered.text
             it = "it" if is_last else "the text so far"
             return f"{after}: {row} {_nothing_beat(story, k, it)}."
-        case "trend":
+        case "review":
             return f"{after}: {delivered.reason}."
         case "passes":
-            open_end = ""
-            if settings and settings.review_every:
-                trend = fmean(story.trends[-2:] or [-1])
-                if trend >= max(0, settings.min_trend):
-                    open_end = "; later texts were still ranked above earlier ones"
-            elif settings and settings.judges and k:
-                open_end = f"; it was not yet kept {row}"
+            judged = settings and settings.judges and k and not settings.review_every
+            open_end = f"; it was not yet kept {row}" if judged else ""
             return f"{after}, the most allowed{open_end}."
         case "budget" | "allowance":
             return f"{after}: another would not fit the limits of the run."

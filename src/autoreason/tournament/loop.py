@@ -204,7 +204,7 @@ class Tournament(Strategy):
             status = "converged"
             survived = f"{describe_survivals(self.story.streak)}{self._describe_streak()}"
             ending = Ending("survivals", survived)
-        elif ending and ending.ended_by == "trend":
+        elif ending and ending.ended_by == "review":
             status = "done"
         winner = await self._review(number)
         winner = await confirm(self.context, self.story.incumbents[0], winner)
@@ -215,8 +215,8 @@ class Tournament(Strategy):
         if self.story.closing_review is None:
             several = self.settings.review_every > 0
             stage, after = (sub_key(REVIEW, number), number) if several else (REVIEW, 0)
-            line = self.story.incumbents
-            await review(self.context, line, stage=stage, code=self._code, after=after)
+            line, kept = self.story.incumbents, self.story.reviewed
+            await review(self.context, line, kept, stage=stage, code=self._code, after=after)
         return self.story.chosen or self.incumbent
 
     @classmethod

@@ -212,14 +212,19 @@ def verdict_of(
 async def review(
     context: JobContext,
     incumbents: Sequence[events.Incumbent],
+    kept: events.Incumbent | None = None,
     max_texts: int | None = None,
     stage: str = REVIEW,
     code: CodeJudges | None = None,
     after: int = 0,
 ) -> None:
-    """Let judges rank texts from the first draft to the latest, where there are two or more to choose from."""
+    """Let judges rank texts from the first draft to the latest, where there are two or more to choose from.
+
+    `kept` is what the review before put first.
+    """
     settings, size = context.settings, context.settings.ballot_texts
-    finalists = choose_finalists(incumbents, min(max_texts or settings.review_texts, 2 * size - 1))
+    most = min(max_texts or settings.review_texts, 2 * size - 1)
+    finalists = choose_finalists(incumbents, most, kept)
     if not settings.reviewers or len(finalists) < 2:
         return
     first, latest = incumbents[0].name, incumbents[-1].name
@@ -276,9 +281,9 @@ def review_weights(context: JobContext) -> dict[str, float]:
 
 
 def choose_finalists(
-    incumbents: Sequence[events.Incumbent], max_texts: int
+    incumbents: Sequence[events.Incumbent], max_texts: int, kept: events.Incumbent | None = None
 ) -> list[events.Incumbent]:
-    """The first draft, the last incumbent, and others spread evenly over the run; no breach, no clone."""
+    """The first draft, what the last review kept, what came since, and of others what fits; no breach, no clone."""
     distinct: list[events.Incumbent] = []
     for incumbent in reversed(incumbents):
         if incumbent.keeps_contract and not any(
@@ -287,8 +292,13 @@ def choose_finalists(
             distinct.insert(0, incumbent)
     if len(distinct) <= max_texts:
         return distinct
-    last = len(distinct) - 1
-    return [distinct[round(step * last / (max_texts - 1))] for step in range(max_texts)]
+    since = next((at for at, each in enumerate(distinct) if kept and each.name == kept.name), 0)
+    chosen = {0, since}
+    for others in (range(since + 1, len(distinct)), range(1, since)):
+        number = min(len(others), max_texts - len(chosen))
+        # Evenly, from the latest on.
+        chosen |= {others[-1 - step * len(others) // number] for step in range(number)}
+    return [distinct[at] for at in sorted(chosen)]
 
 
 async def confirm(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from statistics import fmean
 from typing import Any, ClassVar, NamedTuple
 
 from msgspec.structs import replace as changed
@@ -23,6 +22,7 @@ from autoreason.story import Story
 from autoreason.tournament.challengers import admit, prepare_draft
 from autoreason.tournament.evidence import SurvivalChances, gather_evidence
 from autoreason.tournament.panel import CodeJudges, Panel
+from autoreason.tournament.rounds import name_text
 from autoreason.tournament.voting import PanelSize
 from autoreason.tournament.writing import MissingText, WrittenText, violations, write
 
@@ -54,16 +54,20 @@ def find_ending(
         return Ending("contract", why)
     if why := _plateau(story, settings, changed):
         return Ending("plateau", why)
-    return Ending("trend", NO_TREND) if is_flat(story.trends, settings) else None
+    winners = [each.decided.winner for each in story.reviews if each.decided]
+    if winners[-2:] == [None, None]:
+        return Ending("review", "too few rankings of two reviews in a row could be read")
+    first = [name for name in winners if name]
+    if is_same_first(first, settings):
+        text = name_text(first[-1], story).replace("the text", "that")
+        return Ending("review", f"later texts no longer ranked above {text}")
+    return None
 
 
-NO_TREND = "later texts were no longer ranked above earlier ones"
-
-
-def is_flat(trends: Sequence[float], settings: Settings) -> bool:
-    """Whether the last two reviews, of enough, put younger texts too seldom before older ones."""
-    enough = settings.review_every > 0 and len(trends) >= settings.min_reviews
-    return enough and fmean(trends[-2:]) < settings.min_trend
+def is_same_first(first: Sequence[str], settings: Settings) -> bool:
+    """Whether the last of enough reviews put the same text first as the one before it."""
+    enough = settings.review_every > 0 and len(first) >= settings.min_reviews
+    return enough and first[-1] == first[-2]
 
 
 def _plateau(story: Story, settings: Settings, changed: ShareChanged) -> str:
