@@ -86,7 +86,7 @@ ONE_MODEL = ["All judges are model.py:Model/any, asked 9 times: no other model w
 def test_fresh_judges_prefer_it_and_later_texts_no_longer_come_first(ends: Ends) -> None:
     assert ends("preferred") == [
         "9 of 9 fresh judges prefer it to the first draft.",
-        "Stopped after 15 rounds: later texts no longer ranked above that of round 5.",
+        "Stopped after 15 rounds: later texts no longer ranked above that of round 1.",
         "5 → 5 words · 95 calls, $0.00, 1 s · solar-vole",
         *ONE_MODEL,
         *NEXT,
