@@ -130,7 +130,7 @@ def cli(ctx: click.Context) -> None:
 
     In each round a critic names faults and the author rewrites. Every five rounds judges who do not know
     which text is which rank those from the first draft to the latest, and it goes on from the one they
-    put first; it stops when later texts no longer come before earlier ones, or after 40 rounds. Then
+    put first; it stops when that one stays first, or after 40 rounds. Then
     fresh judges compare the result with the first draft.
 
     \b
