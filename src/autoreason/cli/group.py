@@ -130,8 +130,8 @@ def cli(ctx: click.Context) -> None:
 
     In each round a critic names faults and the author rewrites. Every five rounds judges who do not know
     which text is which rank those from the first draft to the latest, and it goes on from the one they
-    put first; it stops when that one stays first, or after 40 rounds. Then
-    fresh judges compare the result with the first draft.
+    put first; it stops when that one stays first, or after 40 rounds. Then fresh judges compare the
+    result with the first draft.
 
     \b
       autoreason run "Write a toast for my sister's wedding" -m {cheap}
