@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache, partial
 from itertools import product
-from statistics import fmean
 from typing import Literal, NamedTuple
 
 from autoreason.events import BallotCast, PassDecided, ReviewDecided
@@ -26,7 +25,6 @@ from autoreason.tournament.voting import (
     in_tie_order,
     pass_size,
     quorum,
-    trend,
 )
 from autoreason.wording import numeral
 
@@ -149,13 +147,10 @@ def _vote(ballot: BallotCast, step: RecordedPass | RecordedReview, settings: Set
 
 class _Decision(NamedTuple):
     winner: str | None
-    """Of a round."""
     counts: bool
     """Whether the text so far, where it stays, has one more in its row."""
     parted: str = ""
     """What would have happened instead, where another text goes on than did."""
-    trend: float | None = None
-    """Of a review."""
 
 
 def _decide(
@@ -205,7 +200,7 @@ def _decide_review(
     assert isinstance(review, RecordedReview)
     assert isinstance(decided, ReviewDecided)
     left = told.left.name if told.left else ""
-    winners, trends, parted = list[str | None](), [], ""
+    winners, parted = list[str | None](), ""
     names = [""]
     for ballots in review.stages:
         names = [each.name for each in decided.texts if each.name in ballots[0].order]
@@ -218,7 +213,6 @@ def _decide_review(
         counted += by_code * (QUARTERS if decided.weights else 1)
         enough = votes and len(votes) >= quorum(len(own))
         winners.append(count_votes(rule, counted, names[::-1]).winner if enough else None)
-        trends += [trend(votes, names)] if votes else []
     older, winner = winners[0] if winners[1:] else None, winners[-1] if decided.verdict else None
     if older and older != names[0] and decided.verdict and not decided.verdict.code:
         parted = f"{told.describe(older)} would be put first of the older texts"
@@ -228,7 +222,7 @@ def _decide_review(
         stays = before if decided.after and not settings.judges else decided.texts[-1].name
         if stays != left:
             parted = f"too few rankings are left: it goes on from {told.describe(stays)}"
-    return _Decision(None, False, parted, fmean(trends) if winner else None)
+    return _Decision(winner, False, parted)
 
 
 def _follow(
@@ -256,8 +250,8 @@ def _follow(
                 row = 0
             if step.verdict and found.counts != step.decided.survived:
                 other[found.counts].append(at)
-        elif found.trend is not None and told.left:
-            first.append(told.left.name)
+        elif found.winner:
+            first.append(found.winner)
         is_followed = at < len(steps) and not steps[at].is_review
         if is_followed and (row >= k or is_same_first(first, settings)):
             return ends(_stopped(steps, at), at)
