@@ -112,6 +112,7 @@ def test_clones_differ_in_white_space_at_most() -> None:
         "Dear all. This addresses the critique that it was long.",
         "Dear all. Unlike the original version, we start in May.",
         "This synthesis combines both proposals.",
+        "Dear all,\n\nThis revised text provides what was missing.",
         "We keep the pricing of Version A here.",
         "Dear all,\n\n*[Fixes: missing date]*",
         "Dear all,\n\nThis sentence has been edited for grammar and clarity.",

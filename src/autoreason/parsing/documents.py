@@ -148,7 +148,7 @@ _SIGNS = (
     _sign("the critique", r"\b(?:per|following|as)\ the\ critique\b[^\n.]{0,60}"),
     _sign(
         "this revis, this synthesis, this rewrite, this merged",
-        r"\bthis\s+(?:revision|revised\ version|synthesis|rewrite|merged\ version)\b[^\n.]{0,60}",
+        r"\bthis\s+(?:revision|revised\ (?:version|text)|synthesis|rewrite|merged\ version)\b[^\n.]{0,60}",
     ),
     _sign(
         "version , draft , text , proposal ",
