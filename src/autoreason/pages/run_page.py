@@ -143,7 +143,7 @@ def describe_fresh_judges(story: Story) -> str:
     if panel is None or not panel.ballots:
         return ""
     said = "Fresh judges were not asked before and do not know which text is the draft."
-    if len({each.model for each in panel.ballots}) > 1:
+    if len({*statements.heard(panel.ballots)}) > 1:
         said += f" Here: {judges_named(panel.ballots)}."
     found = story.delivered.evidence.preference if story.delivered else None
     if found and (found.low > 0.5 or found.high < 0.5):

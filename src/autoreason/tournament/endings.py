@@ -14,6 +14,7 @@ from autoreason.contract import count_words
 from autoreason.exchange import Spent
 from autoreason.report.numbers import (
     count,
+    jury,
     listed,
     money,
     roughly,
@@ -23,7 +24,7 @@ from autoreason.report.numbers import (
 from autoreason.story import CONFIRMATION, Story
 from autoreason.tournament.evidence import longer_preferred_in
 from autoreason.tournament.rounds import NO_FAULT, found_nothing
-from autoreason.tournament.statements import first_draft, violations, written_with
+from autoreason.tournament.statements import first_draft, heard, violations, written_with
 from autoreason.wording import KINDS
 
 if TYPE_CHECKING:
@@ -259,10 +260,13 @@ def _warnings(story: Story, delivered: events.Delivered) -> list[str]:
     found = delivered.evidence.preference
     fresh = story.panels.get(CONFIRMATION)
     if found and found.judges and fresh:
-        models = {ballot.model for ballot in fresh.ballots}
-        if len(models) == 1:
-            asked = f"{without_folder(min(models))}, asked {count(len(fresh.ballots), 'time')}"
-            lines.append(f"All judges are {asked}: no other model was asked.")
+        models = heard(fresh.ballots)
+        others = {without_folder(each.model) for each in fresh.ballots if each.model not in models}
+        if len({*models}) == 1:
+            alone = "no other model was asked"
+            if others:
+                alone = f"no answer of {listed(sorted(others))} could be read"
+            lines.append(f"All judges are {jury(models)}: {alone}.")
         if story.draft and story.text:
             words = count_words(story.text)
             lines += taste_for_length(words, story.draft.words, longer_preferred_in(story))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from autoreason.events import CandidateReady
 from autoreason.report.numbers import capital, count, listed, without_folder
 from autoreason.story import RecordedPass, RecordedReview, Story
-from autoreason.tournament.statements import DROPPED, violations
+from autoreason.tournament.statements import DROPPED, heard, violations
 from autoreason.wording import KINDS, SEVERITIES, TextKind
 
 if TYPE_CHECKING:
@@ -304,9 +304,9 @@ def describe_faults(critiques: Sequence[events.CritiqueWritten]) -> str:
     return f"{count(len(faults), 'fault')}{f', {serious} serious' if serious else ''}"
 
 
-def judges_named(ballots: Iterable[events.BallotCast]) -> str:
+def judges_named(ballots: Sequence[events.BallotCast]) -> str:
     """`lark, asked three times`: so many answers of one model are not so many opinions."""
-    asked = Counter(short_name(ballot.model) for ballot in ballots)
+    asked = Counter(map(short_name, heard(ballots)))
     return listed([f"{name}, asked {count(number, 'time')}" for name, number in asked.items()])
 
 

@@ -310,6 +310,12 @@ def ballot(event: events.BallotCast) -> str:
     return f"judge {judge}{lens}: {vote}{again}{checked}"
 
 
+def heard(cast: Sequence[events.BallotCast]) -> list[str]:
+    """The model of each ballot, without models of which none could be read."""
+    read = {each.model for each in cast if each.ranking}
+    return [each.model for each in cast if each.model in read]
+
+
 def length_check(event: events.BallotCast) -> str:
     if event.check is None or event.ranking is None:
         return "no one checked its first place"
@@ -443,7 +449,7 @@ def evidence(
         if story.closing_review:
             judged.append(("Review", review(story.closing_review, story.draft)))
         fresh = story.panels.get(CONFIRMATION)
-        asked = f" ({jury(each.model for each in fresh.ballots)})" if fresh else ""
+        asked = f" ({jury(models)})" if fresh and (models := heard(fresh.ballots)) else ""
         compared = preference(found.preference, origin, story.draft, asked)
         if story.is_draft_preferred:
             compared = f"fresh judges{asked} preferred {first_draft(story.draft)}, which is therefore delivered"
