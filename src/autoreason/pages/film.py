@@ -15,7 +15,15 @@ from autoreason.events import (
 )
 from autoreason.report.numbers import capital, count
 from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
-from autoreason.tournament.rounds import Chapter, describe_faults, is_new_draft, short_name, tell
+from autoreason.tournament.endings import the_draft
+from autoreason.tournament.rounds import (
+    BECOME,
+    Chapter,
+    describe_faults,
+    is_new_draft,
+    short_name,
+    tell,
+)
 from autoreason.tournament.statements import DROPPED
 from autoreason.wording import KINDS, TextKind, kind_of, numeral
 
@@ -151,10 +159,14 @@ def _last_panels(story: Story) -> Iterator[Moment]:
     for ballot in fresh.ballots if fresh else ():
         said = "cannot be read"
         if ranking := ballot.ranking:
-            said = f"prefers {'the first draft' if ranking[0] == first.name else 'the result'}"
+            said = f"prefers {KINDS['draft'].the if ranking[0] == first.name else BECOME}"
         sentence = f"{short_name(ballot.model)}, asked for the first time, {said}."
         yield Moment(sentence, "kept", chosen.text, first.text)
     if story.delivered:
-        kind: TextKind = "draft" if story.delivered.origin == "draft" else "kept"
-        text = story.delivered.text
-        yield Moment("This is the result.", kind, text, first.text, called="result")
+        end = Moment(
+            "This is the result.", "kept", story.delivered.text, first.text, called="result"
+        )
+        if story.delivered.origin == "draft":
+            said = f"{capital(the_draft(story.draft))} is delivered."
+            end = end._replace(sentence=said, kind="draft")
+        yield end

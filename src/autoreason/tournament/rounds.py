@@ -288,11 +288,19 @@ def unblind(text: str, ballot: events.BallotCast, describe: Callable[[str], str]
     return text
 
 
-def describe_text(name: str, *, first: bool, one: RecordedPass | None = None) -> str:
-    """`the merge` for a slot of a round; of a panel over finished texts `the first draft` and `the result`."""
-    if one:
-        return KINDS[one.kind(name, first=first)].the
-    return "the first draft" if name == "draft" else "the result"
+def describe_text(name: str, *, first: bool, one: RecordedPass) -> str:
+    """`the merge` for a slot of a round."""
+    return KINDS[one.kind(name, first=first)].the
+
+
+def name_compared(name: str, story: Story) -> str:
+    """`the first draft` or `the result`: one of the two texts that fresh judges compare."""
+    chosen = BECOME if story.is_draft_preferred else "the result"
+    return KINDS["draft"].the if name == "draft" else chosen
+
+
+BECOME = "the text it had become"
+"""What was made of the first draft, where that may not be the result."""
 
 
 def describe_faults(critiques: Sequence[events.CritiqueWritten]) -> str:
