@@ -41,6 +41,11 @@ SCRIPT["confirmation/*"] = lambda r: vote(*["made in 1", "First"][:: 1 if seat(r
     "nothing to fix": """SCRIPT["critic"] = '{"problems": []}'""",
     "the same again": 'SCRIPT["reviser"] = document("Second text, made in 1.")',
     "unreadable": 'SCRIPT["judge"] = "I cannot say."',
+    "fresh ones unreadable": 'SCRIPT["confirmation/*"] = "I cannot say."',
+    "much longer": """
+SCRIPT["critic"] = critique("It is dull.").replace("missing", "quote").replace('e": ""', 'e": "First"')
+SCRIPT["reviser"] = document("Second text, made in 1. It says very much more than it did.")
+""",
     "longer": """
 SCRIPT["reviser"] = document("Second text, made in 1. It says very much more than it did.")
 SCRIPT["synthesizer"] = document("Third text.")
@@ -118,8 +123,26 @@ PREFERRED = "9 of 9 fresh judges prefer it to the first draft."
             "nothing to fix",
             (),
             [
-                "You have the first draft: critics found nothing to fix in 3 rounds.",
+                "You have the first draft: in 3 rounds critics found nothing to fix.",
                 "5 words · 7 calls, $0.00, 1 s · solar-vole",
+            ],
+        ),
+        (
+            "much longer",
+            SHORT,
+            ["You have the first draft: in 4 rounds no rewrite could stand (it is much longer,"],
+        ),
+        (
+            "preferred",
+            (*SHORT, "--set", "confirmation=5"),
+            ["Too few to tell: 5 of 5 fresh judges prefer it to the first draft."],
+        ),
+        (
+            "fresh ones unreadable",
+            SHORT,
+            [
+                "Whether fresh judges prefer it to the first draft is unknown: too few of their",
+                "answers could be read.",
             ],
         ),
         (
@@ -147,7 +170,7 @@ PREFERRED = "9 of 9 fresh judges prefer it to the first draft."
             "draft kept",
             VOTES,
             [
-                "You have the first draft: no rewrite and no merge beat it in 3 rounds.",
+                "You have the first draft: in 3 rounds no rewrite and no merge beat it.",
                 "5 words · 18 calls, $0.00, 1 s · solar-vole",
                 *PAGE,
             ],
@@ -177,7 +200,7 @@ def test_fresh_judges_prefer_the_first_draft(ends: Ends) -> None:
 
 def test_the_first_draft_is_the_best_there_is(ends: Ends) -> None:
     assert ends("draft kept", *SHORT) == [
-        "You have the first draft: judges put it before 2 later texts.",
+        "You have the first draft: the last review put it first of 3 texts.",
         "Stopped after 4 rounds, the most allowed.",
         "5 words · 23 calls, $0.00, 1 s · solar-vole",
         *PAGE,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import chain
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,7 +25,7 @@ from autoreason.report.numbers import (
 from autoreason.story import CONFIRMATION, Story
 from autoreason.tournament.evidence import longer_preferred_in
 from autoreason.tournament.rounds import NO_FAULT, found_nothing
-from autoreason.tournament.statements import first_draft, heard, violations, written_with
+from autoreason.tournament.statements import DROPPED, first_draft, heard, violations, written_with
 from autoreason.wording import KINDS
 
 if TYPE_CHECKING:
@@ -79,12 +80,14 @@ def _preference(story: Story, delivered: events.Delivered) -> list[str]:
         review = story.closing_review
         if review and review.winner is None:
             return [f"You have {draft}: too few rankings of the review could be read.", stopped]
-        later = count(len(review.texts) - 1 if review else won, "later text")
-        return [f"You have {draft}: judges put it before {later}.", stopped]
+        put = f"judges put it before {count(won, 'later text')}"
+        if review:
+            put = f"the last review put it first of {len(review.texts)} texts"
+        return [f"You have {draft}: {put}.", stopped]
     if not story.trajectory:
         return [f"You have {draft}: {stopped[0].lower()}{stopped[1:]}"]
     rounds = count(len(story.trajectory), "round")
-    kept = f"You have {draft}: {_nothing_beat(story)} in {rounds}."
+    kept = f"You have {draft}: in {rounds} {_nothing_beat(story)}."
     return [kept, *([] if delivered.ended_by == "survivals" else [stopped])]
 
 
@@ -98,12 +101,15 @@ def preference(story: Story, found: events.Preference | None) -> str:
                 return f"It keeps its limits, unlike {draft}."
             why = f": {draft} breaks its limits"
         elif story.panels.get(CONFIRMATION):
-            why = ", or too few of their answers could be read"
+            return f"Whether fresh judges prefer it to {draft} is unknown: too few of their answers could be read."
         return NOT_ASKED.format(draft, why)
     judges = count(found.judges, "fresh judge")
     if found.low > 0.5:
         return f"{found.prefer} of {judges} prefer it to {draft}."
-    close = "Too close to call: " if found.high >= 0.5 else ""
+    close = ""
+    if found.high >= 0.5:
+        agree = found.prefer in (0, found.judges)
+        close = f"Too {'few to tell' if agree else 'close to call'}: "
     if 2 * found.prefer < found.judges:
         return f"{close}{found.judges - found.prefer} of {judges} prefer {draft} to it."
     return f"{close}{found.prefer} of {judges} prefer it to {draft}."
@@ -114,9 +120,13 @@ def _nothing_beat(story: Story, last: int = 0, it: str = "it") -> str:
     kept = [one for one in story.passes if one.decided and one.decided.winner == "A"][-last:]
     opposed = [one for one in kept if one.decided and one.decided.outcome != "unopposed"]
     if kept and not opposed:
-        voted = story.settings is None or story.settings.judges
-        none = f"there was no rival for {it}" if voted else "there was no new text"
-        return NO_FAULT if all(map(found_nothing, kept)) else none
+        if all(map(found_nothing, kept)):
+            return NO_FAULT
+        if story.settings is None or story.settings.judges:
+            return f"there was no rival for {it}"
+        reasons = [{each.reason for each in one.dropped} - {"clone"} for one in kept]
+        why = "; ".join(DROPPED[each] for each in sorted({*chain(*reasons)}))
+        return f"no rewrite could stand ({why})" if all(reasons) else "there was no new text"
     kinds = {one.kind(slot, first=False) for one in opposed for slot in one.candidates}
     without = len(kept) - len(opposed)
     some = f", {without} of them without a rival" if last and without else ""

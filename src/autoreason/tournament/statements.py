@@ -413,10 +413,8 @@ def preference(
     if found is None and draft and draft.violations:
         return f"{first} breaks the contract, so no judge compared the two"
     if found is None or not found.judges:
-        return (
-            f"no fresh judges compared the delivered text with {first}, or too few of their ballots were "
-            "valid, so nothing can be claimed"
-        )
+        none = f"no fresh judges compared the delivered text with {first}"
+        return f"{'too few ballots of fresh judges were valid' if asked else none}, so nothing can be claimed"
     interval = percent_range(found.low, found.high)
     preferred = (
         f"{found.prefer} of {count(found.judges, 'fresh judge')}{asked} prefer the delivered text to {first} "
@@ -449,7 +447,8 @@ def evidence(
         if story.closing_review:
             judged.append(("Review", review(story.closing_review, story.draft)))
         fresh = story.panels.get(CONFIRMATION)
-        asked = f" ({jury(models)})" if fresh and (models := heard(fresh.ballots)) else ""
+        cast = fresh.ballots if fresh else []
+        asked = f" ({jury(heard(cast) or [each.model for each in cast])})" if cast else ""
         compared = preference(found.preference, origin, story.draft, asked)
         if story.is_draft_preferred:
             compared = f"fresh judges{asked} preferred {first_draft(story.draft)}, which is therefore delivered"
