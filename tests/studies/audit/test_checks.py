@@ -95,6 +95,7 @@ EAGER = [won_by("A", critiques=[critique(2)])] * 5
 CONTENT = won_by("A", critiques=[critique(0)])
 INVENTIVE = [won_by("A", critiques=[critique(1, invented=1)])] * 4
 KEPT = run(texts=("The draft.", "The draft."))
+UNSEEN = judged(outcome="unjudged", winner="B")
 NOTHING = GuidanceGiven(number=1, text="")
 
 
@@ -168,7 +169,7 @@ FINDINGS: list[Row] = [
     (audit_panels.convergence, [TIED], "alarm", "tied"),
     (audit_panels.convergence, SOUND, "fine", "none of 9 convergences rests on a tie"),
     (audit_panels.convergence, [trajectory("B A B")], "fine", "the run did not converge"),
-    (audit_panels.confirmation, [*confirmed((9, 10)), KEPT], "fine", "9 of 10 fresh judges (90 %)"),
+    (audit_panels.confirmation, [*confirmed((9, 10)), KEPT], "fine", "judges prefer it (p "),
     (
         audit_panels.confirmation,
         [*confirmed((7, 10)), KEPT],
@@ -176,13 +177,15 @@ FINDINGS: list[Row] = [
         "without 1 run that only had the first draft to deliver; an even split is not ruled out",
     ),
     (audit_panels.confirmation, confirmed((0, 10)), "alarm", "they prefer the draft"),
-    # Over many runs an improvement must show in the runs, too.
+    # Over many runs a preference must show in the runs, too.
     (audit_panels.confirmation, confirmed(*[(10, 10)] * 7, *[(0, 10)] * 5), "look", "70 of 120"),
     (audit_panels.confirmation, confirmed(*[(6, 10)] * 12), "fine", "72 of 120"),
     # Texts.
     (audit.leaks, [run(*LEAKING)], "alarm", "4 of 4 revisions (100 %) and none of 4 syntheses"),
     (audit.leaks, [run(*LEAKING, brief="A list of changes made.")], "fine", ""),
     (audit.leaks, [run(won_by("A", texts=TEXTS))], "fine", "none of 2 challengers gives itself"),
+    (audit.leaks, [run(UNSEEN)], "fine", "none of 1 challenger gives itself"),
+    (audit.leaks, [run(texts=(DRAFT, DRAFT))], "unknown", "no text but the first draft"),
     (
         audit.contract,
         [run(won_by("B"), contract=LIMIT, texts=(TEXTS["A"], TEXTS["B"]))],
