@@ -153,6 +153,11 @@ async def test_a_review_says_which_text_is_put_first_and_where_it_goes_on() -> N
             "the text of round 2 is put first by 1 of 2 judges",
             "The text of round 1 came equal: a tie goes to the latest.",
         ),
+        (
+            "2 1 d, 2 1 d, 2 1 d, 1 2 d, 1 2 d, d 2 1, d 2 1",
+            "the text of round 2 is put first on points",
+            "",
+        ),
     ],
 )
 async def test_a_review_says_how_a_text_is_first_where_most_judges_do_not_say_so(
