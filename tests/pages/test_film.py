@@ -52,7 +52,7 @@ def test_only_the_first_draft_is_called_so_and_a_new_draft_is_no_rewrite() -> No
     assert [each.caption for each in film[:3]] == ["Draft 1", "Draft 2", "Draft 3"]
     assert [each.sentence for each in film if each.round == 1][1:4] == [
         "A rewrite is left out: it is the same as another text.",
-        "A new draft is left out: the reply was empty.",
+        "A new draft is left out: the reply was empty (no text came back).",
         "A new draft is written: 8 words.",
     ]
     assert "New draft, round 1" in [each.caption for each in film]

@@ -24,7 +24,7 @@ from autoreason.tournament.rounds import (
     short_name,
     tell,
 )
-from autoreason.tournament.statements import DROPPED
+from autoreason.tournament.statements import dropped
 from autoreason.wording import KINDS, TextKind, kind_of, numeral
 
 _WRITTEN_IN_ORDER: tuple[Slot, ...] = ("B", "B1", "B2", "B3", "AB")
@@ -125,7 +125,7 @@ def _round(told: Chapter, one: RecordedPass) -> Iterator[Moment]:
             )
         else:
             article = "The" if step in left else "A"
-            sentence = f"{article} {name} is left out: {DROPPED[step.reason]}."
+            sentence = f"{article} {name} is {dropped(step)}."
             yield so_far._replace(sentence=sentence)
     for at, ballot in enumerate(one.ballots, 1):
         yield so_far._replace(sentence=_vote(ballot, told.describe), ballots=at)
