@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from autoreason.story import Story
     from autoreason.task import Metric, Task
 
-ONE_VOTE = "one judge in each pass; one vote carries no evidence, so the passes prove nothing"
+ONE_VOTE = "one judge in each round; one vote carries no evidence, so the rounds prove nothing"
 UNJUDGED = "none: no judge read this text; `autoreason judge` compares it with others"
 ENDINGS = {
     "running": "not finished",
