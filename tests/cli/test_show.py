@@ -64,7 +64,7 @@ def test_a_round_has_what_a_person_asked_for_and_the_limit_a_text_broke(
     print_round(None, None, story, 1)  # type: ignore[arg-type]
     shown = capsys.readouterr().out
     assert "guidance     Name the price." in shown
-    assert "the merge: it breaks a limit (612 words, at most 500 allowed)" in shown
+    assert "the merge    left out: it breaks a limit (612 words, at most 500 allowed)" in shown
 
 
 def test_what_changed_is_marked_where_there_is_no_colour(

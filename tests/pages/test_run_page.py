@@ -26,7 +26,6 @@ from autoreason.events import RunPaused
 from autoreason.exchange import Spent
 from autoreason.pages.run_page import check_limits, describe_fresh_judges
 from autoreason.story import CONFIRMATION, RecordedReview, Story, build_story
-from autoreason.tournament import statements
 from autoreason.tournament.endings import summarize
 from autoreason.tournament.panel import verdict_of
 from autoreason.tournament.rounds import tell
@@ -161,25 +160,19 @@ def test_it_says_how_often_coins_agree_only_where_a_split_is_ruled_out() -> None
 def test_a_judge_who_gave_no_ranking_is_no_second_opinion() -> None:
     judged = {**USUAL, "judge": vote("Second", "Third", "First")}
     story = play_story(1, judged, protocol="robust", k=1, passes=2, confirmation=9)
-    assert story.delivered is not None
-    fresh = story.panels[CONFIRMATION].ballots
-    model, lark = fresh[0].model, replace(fresh[0], model="my/lark")
-    for more, asked, all_are, here in (
-        ([], f"{model}, asked 9 times", "no other model was asked", False),
-        (
-            [replace(lark, ranking=None)],
-            f"{model}, asked 9 times",
-            "no answer of my/lark could",
-            False,
-        ),
-        ([lark], f"{model} and my/lark", "", True),
+    cast = story.panels[CONFIRMATION].ballots
+    one, other = f"{cast[0].model}, asked 9 times", replace(cast[0], model="my/lark")
+    unread, alone = replace(other, ranking=None), f"All judges are {one}: no other model was asked."
+    for more, asked, line in (
+        ([], one, alone),
+        ([unread], one, f"All judges are {one}: no answer of my/lark could be read."),
+        ([other], f"{cast[0].model} and my/lark", ""),
     ):
-        story.panels[CONFIRMATION].ballots = [*fresh, *more]
-        rows = dict(statements.evidence(story.delivered.evidence, story, ()))
-        assert f"9 of 9 fresh judges ({asked})" in rows["Confirmation"]
-        lines = " ".join(summarize(story, run="run", spent=Spent(), seconds=None))
-        assert ("All judges are" in lines) == bool(all_are)
-        assert (all_are in lines, "Here: " in describe_fresh_judges(story)) == (True, here)
+        story.panels[CONFIRMATION].ballots = [*cast, *more]
+        assert f"9 of 9 fresh judges ({asked})" in read(story)[0]
+        lines = summarize(story, run="run", spent=Spent(), seconds=None)
+        assert [each for each in lines if "All judges" in each] == [line] * bool(line)
+        assert ("Here: " in describe_fresh_judges(story)) == (not line)
 
 
 def test_each_limit_is_shown_with_whether_it_is_kept() -> None:

@@ -118,8 +118,7 @@ def print_round(book: Journal, row: RunRow, story: Story, number: int) -> None:
         print_changes(one.incumbent, text.text)
     for dropped in one.dropped:
         what = "a new draft" if is_new_draft(dropped, one) else name(dropped.slot)
-        _, _, why = statements.dropped(dropped).partition(": ")
-        _print_row("left out", f"{what}: {why}", console)
+        _print_row(what, statements.dropped(dropped), console)
     if one.ballots:
         console.print(Text("\nJudges, best first", style="bold"))
     _print_ballots(told, console)

@@ -16,16 +16,9 @@ from autoreason.events import (
 from autoreason.report.numbers import capital, count
 from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
 from autoreason.tournament.endings import the_draft
-from autoreason.tournament.rounds import (
-    BECOME,
-    Chapter,
-    describe_faults,
-    is_new_draft,
-    short_name,
-    tell,
-)
+from autoreason.tournament.rounds import Chapter, describe_faults, is_new_draft, short_name, tell
 from autoreason.tournament.statements import dropped
-from autoreason.wording import KINDS, TextKind, kind_of, numeral
+from autoreason.wording import BECOME, KINDS, TextKind, kind_of, numeral
 
 _WRITTEN_IN_ORDER: tuple[Slot, ...] = ("B", "B1", "B2", "B3", "AB")
 
@@ -163,10 +156,7 @@ def _last_panels(story: Story) -> Iterator[Moment]:
         sentence = f"{short_name(ballot.model)}, asked for the first time, {said}."
         yield Moment(sentence, "kept", chosen.text, first.text)
     if story.delivered:
-        end = Moment(
-            "This is the result.", "kept", story.delivered.text, first.text, called="result"
-        )
-        if story.delivered.origin == "draft":
-            said = f"{capital(the_draft(story.draft))} is delivered."
-            end = end._replace(sentence=said, kind="draft")
-        yield end
+        kind: TextKind = "draft" if story.delivered.origin == "draft" else "kept"
+        given = f"{capital(the_draft(story.draft))} is delivered."
+        sentence = given if kind == "draft" else "This is the result."
+        yield Moment(sentence, kind, story.delivered.text, first.text, called="result")

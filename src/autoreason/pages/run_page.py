@@ -20,7 +20,7 @@ from autoreason.pages.judge_map import map_judges
 from autoreason.pages.recount import RULES, recount_all
 from autoreason.pages.river import draw, trace
 from autoreason.report.changes import share_left
-from autoreason.report.numbers import capital, count, money
+from autoreason.report.numbers import capital, count, listed, money
 from autoreason.report.page import fill_page
 from autoreason.stats.shares import sign_test
 from autoreason.story import CONFIRMATION, RecordedPass, RecordedReview, Story
@@ -31,7 +31,6 @@ from autoreason.tournament.rounds import (
     Chapter,
     describe_text,
     is_new_draft,
-    judges_named,
     name_compared,
     name_origin,
     name_text,
@@ -144,8 +143,10 @@ def describe_fresh_judges(story: Story) -> str:
     if panel is None or not panel.ballots:
         return ""
     said = "Fresh judges were not asked before and do not know which text is the draft."
-    if len({*statements.heard(panel.ballots)}) > 1:
-        said += f" Here: {judges_named(panel.ballots)}."
+    asked = Counter(statements.heard(panel.ballots)).items()
+    if len(asked) > 1:
+        each = [f"{short_name(name)}, asked {count(number, 'time')}" for name, number in asked]
+        said += f" Here: {listed(each)}."
     found = story.delivered.evidence.preference if story.delivered else None
     if found and (found.low > 0.5 or found.high < 0.5):
         chance = sign_test(found.prefer, found.judges - found.prefer).p_value or 1

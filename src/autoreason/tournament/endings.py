@@ -26,7 +26,7 @@ from autoreason.story import CONFIRMATION, Story
 from autoreason.tournament.evidence import longer_preferred_in
 from autoreason.tournament.rounds import NO_FAULT, found_nothing
 from autoreason.tournament.statements import DROPPED, first_draft, heard, violations, written_with
-from autoreason.wording import KINDS
+from autoreason.wording import BECOME, KINDS
 
 if TYPE_CHECKING:
     from autoreason import events
@@ -73,17 +73,14 @@ def _preference(story: Story, delivered: events.Delivered) -> list[str]:
         return [preference(story, delivered.evidence.preference), stopped]
     if (fresh := story.confirmation) and story.is_draft_preferred:
         prefer = f"{fresh.judges - fresh.prefer} of {count(fresh.judges, 'fresh judge')}"
-        return [f"You have {draft}: {prefer} prefer it to the text it had become.", stopped]
+        return [f"You have {draft}: {prefer} prefer it to {BECOME}.", stopped]
     if delivered.ended_by == "drafts" and not story.closing_review:
         return [f"You have {draft}, as it was written: {delivered.reason}."]
-    if won := sum(winner not in ("A", "?") for winner in story.trajectory):
-        review = story.closing_review
-        if review and review.winner is None:
-            return [f"You have {draft}: too few rankings of the review could be read.", stopped]
-        put = f"judges put it before {count(won, 'later text')}"
-        if review:
-            put = f"the last review put it first of {len(review.texts)} texts"
-        return [f"You have {draft}: {put}.", stopped]
+    won = any(winner not in ("A", "?") for winner in story.trajectory)
+    if won and (review := story.closing_review):
+        put = f"the last review put it first of {len(review.texts)} texts"
+        unread = "too few rankings of the review could be read"
+        return [f"You have {draft}: {unread if review.winner is None else put}.", stopped]
     if not story.trajectory:
         return [f"You have {draft}: {stopped[0].lower()}{stopped[1:]}"]
     rounds = count(len(story.trajectory), "round")
@@ -104,12 +101,9 @@ def preference(story: Story, found: events.Preference | None) -> str:
             return f"Whether fresh judges prefer it to {draft} is unknown: too few of their answers could be read."
         return NOT_ASKED.format(draft, why)
     judges = count(found.judges, "fresh judge")
-    if found.low > 0.5:
-        return f"{found.prefer} of {judges} prefer it to {draft}."
     close = ""
-    if found.high >= 0.5:
-        agree = found.prefer in (0, found.judges)
-        close = f"Too {'few to tell' if agree else 'close to call'}: "
+    if found.low <= 0.5 <= found.high:
+        close = "Too few to tell: " if found.prefer in (0, found.judges) else "Too close to call: "
     if 2 * found.prefer < found.judges:
         return f"{close}{found.judges - found.prefer} of {judges} prefer {draft} to it."
     return f"{close}{found.prefer} of {judges} prefer it to {draft}."

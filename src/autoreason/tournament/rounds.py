@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from autoreason.events import CandidateReady
 from autoreason.report.numbers import capital, count, listed, without_folder
 from autoreason.story import RecordedPass, RecordedReview, Story
-from autoreason.tournament.statements import DROPPED, heard, violations
-from autoreason.wording import KINDS, SEVERITIES, TextKind
+from autoreason.tournament.statements import DROPPED, violations
+from autoreason.wording import BECOME, KINDS, SEVERITIES, TextKind
 
 if TYPE_CHECKING:
     from autoreason import events
@@ -301,10 +301,6 @@ def name_compared(name: str, story: Story) -> str:
     return KINDS["draft"].the if name == "draft" else chosen
 
 
-BECOME = "the text it had become"
-"""What was made of the first draft, where that may not be the result."""
-
-
 def describe_faults(critiques: Sequence[events.CritiqueWritten]) -> str:
     """`3 faults, 2 serious`."""
     faults = [fault for each in critiques for fault in each.problems]
@@ -312,12 +308,6 @@ def describe_faults(critiques: Sequence[events.CritiqueWritten]) -> str:
         return "a critique in prose" if any(each.prose for each in critiques) else "no fault"
     serious = sum(SEVERITIES[each.severity] == "serious" for each in faults)
     return f"{count(len(faults), 'fault')}{f', {serious} serious' if serious else ''}"
-
-
-def judges_named(ballots: Sequence[events.BallotCast]) -> str:
-    """`lark, asked three times`: so many answers of one model are not so many opinions."""
-    asked = Counter(map(short_name, heard(ballots)))
-    return listed([f"{name}, asked {count(number, 'time')}" for name, number in asked.items()])
 
 
 def short_name(model: str) -> str:
