@@ -96,6 +96,8 @@ CONTENT = won_by("A", critiques=[critique(0)])
 INVENTIVE = [won_by("A", critiques=[critique(1, invented=1)])] * 4
 KEPT = run(texts=("The draft.", "The draft."))
 UNSEEN = judged(outcome="unjudged", winner="B")
+EQUAL = dict.fromkeys(SLOTS, 5)
+REPLY = ReplyText("k", "author", Outcome.OK, None)
 NOTHING = GuidanceGiven(number=1, text="")
 
 
@@ -136,12 +138,7 @@ FINDINGS: list[Row] = [
     (audit_panels.agreement, [run(judged(vote("A", "B", "AB")))], "unknown", "two ballots"),
     (audit_panels.length_preferred, [by_length(True)], "alarm", "more than chance explains"),
     (audit_panels.length_preferred, [by_length(False)], "fine", "none of 60 comparisons"),
-    (
-        audit_panels.length_preferred,
-        [run(won_by("A", words={"A": 5, "B": 5, "AB": 5}))],
-        "unknown",
-        "no two texts of different lengths",
-    ),
+    (audit_panels.length_preferred, [run(won_by("A", words=EQUAL))], "unknown", "no two texts of"),
     # Stopping.
     (audit_panels.survival, [trajectory("A A A A A A A")], "fine", "more often than chance"),
     (audit_panels.survival, [trajectory("B S B A S B")], "look", "so chance explains it"),
@@ -222,12 +219,7 @@ FINDINGS: list[Row] = [
         "look",
         "2 calls never answered; 1 reply refused or empty",
     ),
-    (
-        audit.cut_off_replies,
-        [run(answers=[ReplyText("k", "author", Outcome.OK, None)] * 72)],
-        "fine",
-        "none of 72 replies cut off; every reply counts, second tries too",
-    ),
+    (audit.cut_off_replies, [run(answers=[REPLY] * 72)], "fine", "none of 72 replies cut off"),
 ]
 
 
