@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import pytest
@@ -30,7 +29,6 @@ from autoreason.story import RecordedPass, Story, build_story
 from autoreason.tournament.panel import verdict_of
 from autoreason.tournament.rounds import (
     Chapter,
-    describe_text,
     is_new_draft,
     short_name,
     tell,
@@ -205,9 +203,8 @@ def test_of_texts_that_were_left_out_new_drafts_come_after_the_rewrites(
     ],
 )
 def test_a_judges_words_stay_but_for_names_of_texts_in_brackets(wrote: str, shown: str) -> None:
-    (one,) = story_of(["B"]).passes
-    describe = partial(describe_text, first=True, one=one)
-    assert unblind(wrote, one.ballots[0], describe) == shown
+    (told,) = tell(story_of(["B"]))
+    assert unblind(wrote, told.step.ballots[0], told.describe) == shown
 
 
 @pytest.mark.parametrize(

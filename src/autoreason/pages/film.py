@@ -150,9 +150,8 @@ def _last_panels(story: Story) -> Iterator[Moment]:
     chosen, first = story.chosen or last, story.incumbents[0]
     fresh = story.panels.get(CONFIRMATION)
     for ballot in fresh.ballots if fresh else ():
-        said = "cannot be read"
-        if ranking := ballot.ranking:
-            said = f"prefers {KINDS['draft'].the if ranking[0] == first.name else BECOME}"
+        prefers = KINDS["draft"].the if first.name in (ballot.ranking or ())[:1] else BECOME
+        said = f"prefers {prefers}" if ballot.ranking else "cannot be read"
         sentence = f"{short_name(ballot.model)}, asked for the first time, {said}."
         yield Moment(sentence, "kept", chosen.text, first.text)
     if story.delivered:

@@ -29,7 +29,6 @@ from autoreason.tournament import statements
 from autoreason.tournament.endings import describe_length, short_run, spending, the_draft, took
 from autoreason.tournament.rounds import (
     Chapter,
-    describe_text,
     is_new_draft,
     name_compared,
     name_origin,
@@ -245,7 +244,7 @@ def _blind_votes(chapters: Sequence[Chapter], story: Story, run: str) -> Iterato
 def _left_out(one: RecordedPass, first: bool) -> Iterator[str]:
     """What else happened to the texts of a round."""
     for slot, ready in one.candidates.items():
-        name = describe_text(slot, first=first, one=one)
+        name = KINDS[one.kind(slot, first=first)].the
         if ready.repaired:
             yield f"{name} broke a limit and was sent back once before judges saw it"
         if ready.fresh:

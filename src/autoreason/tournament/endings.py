@@ -13,18 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from autoreason.contract import count_words
 from autoreason.exchange import Spent
-from autoreason.report.numbers import (
-    count,
-    jury,
-    listed,
-    money,
-    roughly,
-    taste_for_length,
-    without_folder,
-)
+from autoreason.report.numbers import count, jury, listed, money, roughly, taste_for_length
 from autoreason.story import CONFIRMATION, Story
 from autoreason.tournament.evidence import longer_preferred_in
-from autoreason.tournament.rounds import NO_FAULT, found_nothing
+from autoreason.tournament.rounds import NO_FAULT, found_nothing, short_name
 from autoreason.tournament.statements import DROPPED, first_draft, heard, violations, written_with
 from autoreason.wording import BECOME, KINDS
 
@@ -265,11 +257,10 @@ def _warnings(story: Story, delivered: events.Delivered) -> list[str]:
     fresh = story.panels.get(CONFIRMATION)
     if found and found.judges and fresh:
         models = heard(fresh.ballots)
-        others = {without_folder(each.model) for each in fresh.ballots if each.model not in models}
+        others = {short_name(each.model) for each in fresh.ballots if each.model not in models}
         if len({*models}) == 1:
-            alone = "no other model was asked"
-            if others:
-                alone = f"no answer of {listed(sorted(others))} could be read"
+            unread = f"no answer of {' or '.join(sorted(others))} could be read"
+            alone = unread if others else "no other model was asked"
             lines.append(f"All judges are {jury(models)}: {alone}.")
         if story.draft and story.text:
             words = count_words(story.text)

@@ -151,7 +151,7 @@ def is_first_draft(one: RecordedPass, story: Story) -> bool:
 
 
 def _round(one: RecordedPass, left: events.Incumbent | None, first: bool, rule: str) -> Chapter:
-    describe, decided = partial(describe_text, first=first, one=one), one.decided
+    describe, decided = (lambda slot: KINDS[one.kind(slot, first=first)].the), one.decided
     if decided is None:
         return Chapter(one, describe, first)
     kind: TextKind | None = None
@@ -288,11 +288,6 @@ def unblind(text: str, ballot: events.BallotCast, describe: Callable[[str], str]
 
         text = re.sub(known, named, text, flags=re.IGNORECASE)
     return text
-
-
-def describe_text(name: str, *, first: bool, one: RecordedPass) -> str:
-    """`the merge` for a slot of a round."""
-    return KINDS[one.kind(name, first=first)].the
 
 
 def name_compared(name: str, story: Story) -> str:
