@@ -157,7 +157,7 @@ def test_defaults_are_those_of_the_function() -> None:
     assert (default("refine", "judges"), default("judge", "judges")) == (0, 7)
     assert default("solve", "calls") == 6
     assert default("resume", "passes") is None, "that of the run"
-    assert "passes: int = 30" in pydoc.plain(pydoc.render_doc(autoreason.refine))
+    assert "passes: int = 40" in pydoc.plain(pydoc.render_doc(autoreason.refine))
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))

@@ -39,7 +39,7 @@ def test_where_only_judges_are_asked_no_other_model_is_named() -> None:
 
 def test_the_defaults_are_reviews_of_revisions_that_no_judge_sees() -> None:
     settings = make_settings(ONE, 1)
-    assert (settings.protocol, settings.passes, settings.judges) == ("robust", 30, 0)
+    assert (settings.protocol, settings.passes, settings.judges) == ("robust", 40, 0)
     assert (settings.reviewers, settings.review_every, settings.review_texts) == (7, 5, 9)
     assert (settings.candidates, settings.max_growth, settings.confirmation) == ("B", 0.5, 9)
 

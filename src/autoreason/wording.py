@@ -30,6 +30,8 @@ KINDS: dict[TextKind, KindWords] = {
     "merge": KindWords("merge", "◆", "magenta"),
     "kept": KindWords("text so far", "■", "blue"),
 }
+BECOME = "the text it had become"
+"""What was made of the first draft, before it is known which of them is the result."""
 
 _WORDS = {
     "autoreason": "refining",

@@ -37,10 +37,14 @@ SCRIPT["confirmation/*"] = lambda r: vote(*["made in 1", "First"][:: 1 if seat(r
 """,
     "draft preferred": 'SCRIPT["confirmation/*"] = vote("First")',
     "draft kept": 'SCRIPT["judge"] = vote("First")',
-    "rising": 'SCRIPT["judge"] = vote(*(f"made in {n}" for n in range(30, 0, -1)))',
     "nothing to fix": """SCRIPT["critic"] = '{"problems": []}'""",
     "the same again": 'SCRIPT["reviser"] = document("Second text, made in 1.")',
     "unreadable": 'SCRIPT["judge"] = "I cannot say."',
+    "not read": 'SCRIPT["confirmation/*"] = "I cannot say."',
+    "much longer": """
+SCRIPT["critic"] = critique("It is dull.").replace("missing", "quote").replace('e": ""', 'e": "First"')
+SCRIPT["reviser"] = document("Second text, made in 1. It says very much more than it did.")
+""",
     "longer": """
 SCRIPT["reviser"] = document("Second text, made in 1. It says very much more than it did.")
 SCRIPT["synthesizer"] = document("Third text.")
@@ -48,6 +52,7 @@ SCRIPT["synthesizer"] = document("Third text.")
     "fails": 'SCRIPT["pass/2/*"] = ProviderFailed("my/model answers 429 (too many requests)")',
 }
 SHORT = ("--rounds", "4", "--set", "review_every=2")
+FIVE = (*SHORT, "--set", "confirmation=5")
 RUN = ("run", "Write one sentence", "-m", "model.py:Model/any", "--seed", "7")
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
 Ends = Callable[..., list[str]]
@@ -87,100 +92,47 @@ def test_fresh_judges_prefer_it_and_later_texts_no_longer_come_first(ends: Ends)
     assert ends("preferred") == [
         "9 of 9 fresh judges prefer it to the first draft.",
         "Stopped after 15 rounds: later texts no longer ranked above that of round 1.",
-        "5 → 5 words · 95 calls, $0.00, 1 s · solar-vole",
+        "5 → 5 words · 61 calls, $0.00, 1 s · solar-vole",
         *ONE_MODEL,
         *NEXT,
     ]
 
 
-PREFERRED = "9 of 9 fresh judges prefer it to the first draft."
+PREFER = "9 of 9 fresh judges prefer it to"
+PREFERRED = f"{PREFER} the first draft."
+TIED = "Too close to call: 5 of 9 fresh judges prefer the first draft to it."
+DRAFT = "You have the first draft:"
+MOST = "Stopped after 4 rounds, the most allowed"
+CUT = "Stopped after 2 rounds, the most allowed; it was not yet kept 3 times in a row."
+ROW = "Stopped after 4 rounds: 3 times in a row"
+UNREAD = "is unknown: too few of their answers could be read."
+GREW = "no rewrite could stand (it is much longer, and nothing was missing)"
 
 
 @pytest.mark.parametrize(
     ("otherwise", "options", "lines"),
     [
-        (
-            "rising",
-            SHORT,
-            [
-                PREFERRED,
-                "Stopped after 4 rounds, the most allowed.",
-            ],
-        ),
-        ("preferred", SHORT, [PREFERRED, "Stopped after 4 rounds, the most allowed."]),
-        (
-            "the same again",
-            (),
-            [PREFERRED, "Stopped after 4 rounds: 3 times in a row there was no new text."],
-        ),
-        (
-            "nothing to fix",
-            (),
-            [
-                "You have the first draft: critics found nothing to fix in 3 rounds.",
-                "5 words · 7 calls, $0.00, 1 s · solar-vole",
-            ],
-        ),
-        (
-            "unreadable",
-            SHORT,
-            ["You have the first draft: too few rankings of the review could be read."],
-        ),
-        (
-            "preferred",
-            VOTES,
-            [
-                PREFERRED,
-                "Stopped after 4 rounds: 3 times in a row no rewrite and no merge beat it.",
-            ],
-        ),
-        (
-            "preferred",
-            (*VOTES, "--rounds", "2"),
-            [
-                PREFERRED,
-                "Stopped after 2 rounds, the most allowed; it was not yet kept 3 times in a row.",
-            ],
-        ),
+        ("preferred", SHORT, f"{PREFERRED} {MOST}."),
+        ("the same again", (), f"{PREFERRED} {ROW} there was no new text."),
+        ("much longer", SHORT, f"{DRAFT} in 4 rounds {GREW}. {MOST}."),
+        ("nothing to fix", (), f"{DRAFT} in 3 rounds critics found nothing to fix. 5 words · 7 "),
+        ("unreadable", SHORT, f"{DRAFT} too few rankings of the review could be read."),
+        ("not read", SHORT, f"Whether fresh judges prefer it to the first draft {UNREAD}"),
+        ("preferred", FIVE, f"Too few to tell: {PREFERRED.replace('9', '5')}"),
+        ("preferred", VOTES, f"{PREFERRED} {ROW} no rewrite and no merge beat it."),
+        ("preferred", (*VOTES, "--rounds", "2"), f"{PREFERRED} {CUT}"),
         (
             "draft kept",
             VOTES,
-            [
-                "You have the first draft: no rewrite and no merge beat it in 3 rounds.",
-                "5 words · 18 calls, $0.00, 1 s · solar-vole",
-                *PAGE,
-            ],
+            f"{DRAFT} in 3 rounds no rewrite and no merge beat it. 5 words · 18 ",
         ),
+        ("draft preferred", SHORT, f"{DRAFT} {PREFER} the text it had become. {MOST}. 5 words"),
+        ("draft kept", SHORT, f"{DRAFT} the last review put it first of 3 texts. {MOST}. 5 words"),
+        ("cannot be told", (), TIED),
     ],
 )
-def test_why_it_stopped(
-    ends: Ends, otherwise: str, options: tuple[str, ...], lines: list[str]
-) -> None:
-    assert ends(otherwise, *options)[: len(lines)] == lines
-
-
-def test_it_cannot_be_told(ends: Ends) -> None:
-    first, *others = ends("cannot be told")
-    assert first == "Too close to call: 5 of 9 fresh judges prefer the first draft to it."
-    assert others[-2:] == NEXT
-
-
-def test_fresh_judges_prefer_the_first_draft(ends: Ends) -> None:
-    assert ends("draft preferred", *SHORT)[:4] == [
-        "You have the first draft: 9 of 9 fresh judges prefer it to the text it had",
-        "become.",
-        "Stopped after 4 rounds, the most allowed.",
-        "5 words · 32 calls, $0.00, 1 s · solar-vole",
-    ]
-
-
-def test_the_first_draft_is_the_best_there_is(ends: Ends) -> None:
-    assert ends("draft kept", *SHORT) == [
-        "You have the first draft: judges put it before 2 later texts.",
-        "Stopped after 4 rounds, the most allowed.",
-        "5 words · 23 calls, $0.00, 1 s · solar-vole",
-        *PAGE,
-    ]
+def test_why_it_stopped(ends: Ends, otherwise: str, options: tuple[str, ...], lines: str) -> None:
+    assert " ".join(ends(otherwise, *options)).startswith(lines)
 
 
 def test_a_limit_is_reached(ends: Ends) -> None:

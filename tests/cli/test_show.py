@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from tests.cli import made_up
 from tests.cli.conftest import VOTES
 from tests.cli.inside import Inside
 from tests.cli.test_endings import MODEL, RUN
 
 from autoreason.cli.outcome import wrap_text
-from autoreason.cli.transcript import print_changes
+from autoreason.cli.transcript import print_changes, print_round
+from autoreason.story import build_story
 
 REASONS = """
 import json
@@ -51,6 +53,18 @@ def test_each_round_is_a_line_with_one_judges_words_without_the_names_it_knew(
 def test_views_are_given_one_at_a_time(finished: Inside) -> None:
     for two in (("--text", "--evidence"), ("--round", "1", "--diff"), ("--evidence", "--json")):
         assert "show different things: give one" in finished("show", *two).sentence
+
+
+def test_a_round_has_what_a_person_asked_for_and_the_limit_a_text_broke(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    story = build_story(made_up.whole_run())
+    story.passes[0].guidance = "Name the price."
+    story.passes[0].dropped = [made_up.LOST]
+    print_round(None, None, story, 1)  # type: ignore[arg-type]
+    shown = capsys.readouterr().out
+    assert "guidance     Name the price." in shown
+    assert "the merge    left out: it breaks a limit (612 words, at most 500 allowed)" in shown
 
 
 def test_what_changed_is_marked_where_there_is_no_colour(

@@ -12,9 +12,12 @@ from tests.pages.plays import (
     random_events,
     random_story,
 )
+from tests.tournament.stage import document, vote
 
+from autoreason.exchange import Request
 from autoreason.pages.film import moments
 from autoreason.story import build_story
+from autoreason.tournament.rounds import name_compared
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -49,7 +52,7 @@ def test_only_the_first_draft_is_called_so_and_a_new_draft_is_no_rewrite() -> No
     assert [each.caption for each in film[:3]] == ["Draft 1", "Draft 2", "Draft 3"]
     assert [each.sentence for each in film if each.round == 1][1:4] == [
         "A rewrite is left out: it is the same as another text.",
-        "A new draft is left out: the reply was empty.",
+        "A new draft is left out: the reply was empty (no text came back).",
         "A new draft is written: 8 words.",
     ]
     assert "New draft, round 1" in [each.caption for each in film]
@@ -66,3 +69,23 @@ def test_a_review_that_goes_back_shows_the_text_it_goes_back_to() -> None:
     assert "round 3" in last[1].text
     # The next round begins with it.
     assert next(each.text for each in film if each.round == 6) == last[1].text
+
+
+@pytest.mark.parametrize(
+    ("liked", "prefers", "end", "name"),
+    [
+        ("At first", "the first draft", "The first draft is delivered.", "the text it had become"),
+        ("Written", "the text it had become", "This is the result.", "the result"),
+    ],
+)
+def test_a_text_is_called_the_result_only_where_it_is(
+    liked: str, prefers: str, end: str, name: str
+) -> None:
+    def judge(request: Request) -> str:
+        return vote(liked if request.key.startswith("confirmation") else " 3.")(request)
+
+    played = BACK | {"author": document("At first."), "judge": judge}
+    story = play_story(3, played, **BACK_SETTINGS)
+    vote_of_one = f"lark, asked for the first time, prefers {prefers}."
+    assert [each.sentence for each in moments(story)][-10:] == [*[vote_of_one] * 9, end]
+    assert name_compared("pass 3", story) == name

@@ -157,6 +157,24 @@ def test_it_says_how_often_coins_agree_only_where_a_split_is_ruled_out() -> None
     assert said[1] == ""
 
 
+def test_a_judge_who_gave_no_ranking_is_no_second_opinion() -> None:
+    judged = {**USUAL, "judge": vote("Second", "Third", "First")}
+    story = play_story(1, judged, protocol="robust", k=1, passes=2, confirmation=9)
+    cast = story.panels[CONFIRMATION].ballots
+    one, other = f"{cast[0].model}, asked 9 times", replace(cast[0], model="my/lark")
+    unread, alone = replace(other, ranking=None), f"All judges are {one}: no other model was asked."
+    for more, asked, line in (
+        ([], one, alone),
+        ([unread], one, f"All judges are {one}: no answer of my/lark could be read."),
+        ([other], f"{cast[0].model} and my/lark", ""),
+    ):
+        story.panels[CONFIRMATION].ballots = [*cast, *more]
+        assert f"9 of 9 fresh judges ({asked})" in read(story)[0]
+        lines = summarize(story, run="run", spent=Spent(), seconds=None)
+        assert [each for each in lines if "All judges" in each] == [line] * bool(line)
+        assert ("Here: " in describe_fresh_judges(story)) == (not line)
+
+
 def test_each_limit_is_shown_with_whether_it_is_kept() -> None:
     for seed in SEEDS:
         story = random_story(seed)

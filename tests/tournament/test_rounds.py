@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import pytest
@@ -30,7 +29,6 @@ from autoreason.story import RecordedPass, Story, build_story
 from autoreason.tournament.panel import verdict_of
 from autoreason.tournament.rounds import (
     Chapter,
-    describe_text,
     is_new_draft,
     short_name,
     tell,
@@ -153,6 +151,11 @@ async def test_a_review_says_which_text_is_put_first_and_where_it_goes_on() -> N
             "the text of round 2 is put first by 1 of 2 judges",
             "The text of round 1 came equal: a tie goes to the latest.",
         ),
+        (
+            "2 1 d, 2 1 d, 2 1 d, 1 2 d, 1 2 d, d 2 1, d 2 1",
+            "the text of round 2 is put first on points",
+            "",
+        ),
     ],
 )
 async def test_a_review_says_how_a_text_is_first_where_most_judges_do_not_say_so(
@@ -200,9 +203,8 @@ def test_of_texts_that_were_left_out_new_drafts_come_after_the_rewrites(
     ],
 )
 def test_a_judges_words_stay_but_for_names_of_texts_in_brackets(wrote: str, shown: str) -> None:
-    (one,) = story_of(["B"]).passes
-    describe = partial(describe_text, first=True, one=one)
-    assert unblind(wrote, one.ballots[0], describe) == shown
+    (told,) = tell(story_of(["B"]))
+    assert unblind(wrote, told.step.ballots[0], told.describe) == shown
 
 
 @pytest.mark.parametrize(

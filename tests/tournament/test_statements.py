@@ -91,10 +91,10 @@ def test_without_a_comparison_it_is_said_why_there_is_none() -> None:
     rows = dict(statements.evidence(found, Story(), (), origin="draft"))
     assert rows["Confirmation"] == "the first draft itself is what was delivered"
     rows = dict(statements.evidence(found, Story(), (), origin="pass 1 AB"))
-    assert rows["Confirmation"].endswith("so nothing can be claimed")
+    assert rows["Confirmation"].endswith("with the first draft, so nothing can be claimed")
     draft = DraftReady(text="…", words=612, given=False, violations=made_up.BROKEN)
     assert "the first draft breaks the contract" in statements.preference(None, "pass 1 B", draft)
-    assert statements.preference(None).startswith("no fresh judges")
+    assert statements.preference(None, asked=" (a/b)").startswith("too few ballots of fresh")
 
 
 RULES = Contract(max_words=500)

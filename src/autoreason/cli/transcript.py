@@ -28,7 +28,7 @@ from autoreason.task import Metric
 from autoreason.tournament import statements
 from autoreason.tournament.endings import short_run
 from autoreason.tournament.rounds import Chapter, is_new_draft, tell, unblind
-from autoreason.tournament.statements import DROPPED, predictor_seat, written_with
+from autoreason.tournament.statements import predictor_seat, written_with
 from autoreason.wording import SEVERITIES
 
 if TYPE_CHECKING:
@@ -107,6 +107,8 @@ def print_round(book: Journal, row: RunRow, story: Story, number: int) -> None:
     told, *reviews = [each for each in tell(story) if each.number == number]
     name = told.describe
     outcome.print_summary([f"Round {number}: {told.sentence}. {told.note}".rstrip()], console)
+    if one.guidance:
+        _print_row("guidance", one.guidance, console)
     for fault in (fault for each in one.critiques for fault in each.problems):
         where = f"“{fault.quote}” " if fault.quote else "missing: " * (fault.kind == "missing")
         _print_row(SEVERITIES[fault.severity], f"{where}{fault.problem}", console)
@@ -116,7 +118,7 @@ def print_round(book: Journal, row: RunRow, story: Story, number: int) -> None:
         print_changes(one.incumbent, text.text)
     for dropped in one.dropped:
         what = "a new draft" if is_new_draft(dropped, one) else name(dropped.slot)
-        _print_row("left out", f"{what}: {DROPPED[dropped.reason]}", console)
+        _print_row(what, statements.dropped(dropped), console)
     if one.ballots:
         console.print(Text("\nJudges, best first", style="bold"))
     _print_ballots(told, console)

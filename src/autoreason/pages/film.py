@@ -15,9 +15,10 @@ from autoreason.events import (
 )
 from autoreason.report.numbers import capital, count
 from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
+from autoreason.tournament.endings import the_draft
 from autoreason.tournament.rounds import Chapter, describe_faults, is_new_draft, short_name, tell
-from autoreason.tournament.statements import DROPPED
-from autoreason.wording import KINDS, TextKind, kind_of, numeral
+from autoreason.tournament.statements import dropped
+from autoreason.wording import BECOME, KINDS, TextKind, kind_of, numeral
 
 _WRITTEN_IN_ORDER: tuple[Slot, ...] = ("B", "B1", "B2", "B3", "AB")
 
@@ -117,7 +118,7 @@ def _round(told: Chapter, one: RecordedPass) -> Iterator[Moment]:
             )
         else:
             article = "The" if step in left else "A"
-            sentence = f"{article} {name} is left out: {DROPPED[step.reason]}."
+            sentence = f"{article} {name} is {dropped(step)}."
             yield so_far._replace(sentence=sentence)
     for at, ballot in enumerate(one.ballots, 1):
         yield so_far._replace(sentence=_vote(ballot, told.describe), ballots=at)
@@ -149,12 +150,12 @@ def _last_panels(story: Story) -> Iterator[Moment]:
     chosen, first = story.chosen or last, story.incumbents[0]
     fresh = story.panels.get(CONFIRMATION)
     for ballot in fresh.ballots if fresh else ():
-        said = "cannot be read"
-        if ranking := ballot.ranking:
-            said = f"prefers {'the first draft' if ranking[0] == first.name else 'the result'}"
+        prefers = KINDS["draft"].the if first.name in (ballot.ranking or ())[:1] else BECOME
+        said = f"prefers {prefers}" if ballot.ranking else "cannot be read"
         sentence = f"{short_name(ballot.model)}, asked for the first time, {said}."
         yield Moment(sentence, "kept", chosen.text, first.text)
     if story.delivered:
         kind: TextKind = "draft" if story.delivered.origin == "draft" else "kept"
-        text = story.delivered.text
-        yield Moment("This is the result.", kind, text, first.text, called="result")
+        given = f"{capital(the_draft(story.draft))} is delivered."
+        sentence = given if kind == "draft" else "This is the result."
+        yield Moment(sentence, kind, story.delivered.text, first.text, called="result")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from autoreason.contract import count_words
 from autoreason.job_types import Lab
 from autoreason.report.numbers import capital
+from autoreason.story import CONFIRMATION
 from autoreason.tournament.endings import limits_of, summarize
 from autoreason.wording import TextKind
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 OUTCOMES: dict[str, tuple[str, Tone]] = {
     "preferred": ("Preferred", "good"),
     "too close to call": ("Too close to call", "muted"),
+    "too few to tell": ("Too few to tell", "muted"),
     "draft preferred": ("Draft preferred", "warning"),
     "draft kept": ("Draft kept", "muted"),
     "not refined": ("Not refined: limits broken", "warning"),
@@ -118,10 +120,11 @@ def _outcome(row: RunRow, story: Story | None) -> str:
         return "not refined" if delivered.ended_by == "contract" else "draft kept"
     found = delivered.evidence.preference
     if found is None or not found.judges:
-        return "not asked"
-    if found.low > 0.5:
-        return "preferred"
-    return "draft preferred" if found.high < 0.5 else "too close to call"
+        asked = story.panels.get(CONFIRMATION)
+        return "too few to tell" if asked and asked.ballots else "not asked"
+    if found.low > 0.5 or found.high < 0.5:
+        return "preferred" if found.low > 0.5 else "draft preferred"
+    return "too few to tell" if found.prefer in (0, found.judges) else "too close to call"
 
 
 def _line(row: RunRow, story: Story | None) -> str:

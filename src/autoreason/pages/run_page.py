@@ -20,7 +20,7 @@ from autoreason.pages.judge_map import map_judges
 from autoreason.pages.recount import RULES, recount_all
 from autoreason.pages.river import draw, trace
 from autoreason.report.changes import share_left
-from autoreason.report.numbers import capital, count, money
+from autoreason.report.numbers import capital, count, listed, money
 from autoreason.report.page import fill_page
 from autoreason.stats.shares import sign_test
 from autoreason.story import CONFIRMATION, RecordedPass, RecordedReview, Story
@@ -29,9 +29,8 @@ from autoreason.tournament import statements
 from autoreason.tournament.endings import describe_length, short_run, spending, the_draft, took
 from autoreason.tournament.rounds import (
     Chapter,
-    describe_text,
     is_new_draft,
-    judges_named,
+    name_compared,
     name_origin,
     name_text,
     short_name,
@@ -113,7 +112,7 @@ def run_page(
         rules=RULES,
         statements=statements,
         left_out=_left_out,
-        name_fresh=partial(describe_text, first=True),
+        name_fresh=partial(name_compared, story=story),
         draw=draw,
         in_short=in_short,
         money=money,
@@ -143,8 +142,10 @@ def describe_fresh_judges(story: Story) -> str:
     if panel is None or not panel.ballots:
         return ""
     said = "Fresh judges were not asked before and do not know which text is the draft."
-    if len({each.model for each in panel.ballots}) > 1:
-        said += f" Here: {judges_named(panel.ballots)}."
+    asked = Counter(statements.heard(panel.ballots)).items()
+    if len(asked) > 1:
+        each = [f"{short_name(name)}, asked {count(number, 'time')}" for name, number in asked]
+        said += f" Here: {listed(each)}."
     found = story.delivered.evidence.preference if story.delivered else None
     if found and (found.low > 0.5 or found.high < 0.5):
         chance = sign_test(found.prefer, found.judges - found.prefer).p_value or 1
@@ -243,7 +244,7 @@ def _blind_votes(chapters: Sequence[Chapter], story: Story, run: str) -> Iterato
 def _left_out(one: RecordedPass, first: bool) -> Iterator[str]:
     """What else happened to the texts of a round."""
     for slot, ready in one.candidates.items():
-        name = describe_text(slot, first=first, one=one)
+        name = KINDS[one.kind(slot, first=first)].the
         if ready.repaired:
             yield f"{name} broke a limit and was sent back once before judges saw it"
         if ready.fresh:

@@ -383,7 +383,7 @@ def _describe_judges(settings: Settings) -> str:
     parts = [f"{settings.judges or 'none'} in a round" if settings.judges != 1 else ONE_VOTE]
     if settings.reviewers:
         every = settings.review_every
-        when = f"every {count(every, 'round')}" if every else "at the end"
+        when = f"every {count(every, 'round')}" if 0 < every < settings.passes else "at the end"
         parts.append(f"{settings.reviewers} in a review {when}")
     return "; ".join([*parts, f"{settings.confirmation or 'no'} fresh ones at the end"])
 

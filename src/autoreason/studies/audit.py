@@ -50,11 +50,11 @@ _LONG, _UNUSUAL = 600.0, 20.0
 
 
 def _challengers(runs: Runs) -> Iterator[tuple[AuditedRun, str, str]]:
-    """Texts other than A that went to a panel, with their run and slot."""
+    """Texts other than A that went to a panel or took its place unseen, with their run and slot."""
     for run in runs:
         for audited in run.passes:
-            for slot in audited.panel.candidates if audited.panel else ():
-                if slot != "A":
+            for slot in audited.panel.candidates if audited.panel else [audited.winner]:
+                if slot not in (None, "A"):
                     yield run, slot, audited.texts[slot]
 
 
@@ -71,7 +71,7 @@ def leaks(runs: Runs) -> Answer:
         leaking[is_revision(slot)].append(passages[0] if passages else "")
     every = [each for kind in leaking.values() for each in kind]
     if not every:
-        return "no texts were kept"
+        return "no text but the first draft was kept"
     number = share(sum(map(bool, every)), len(every))
     if not any(every):
         return Found("fine", f"none of {many(len(every), 'challenger')} gives itself away", number)
@@ -100,7 +100,7 @@ def contract(runs: Runs) -> Answer:
     sentence = f"limits of the task are broken in {texts} delivered"
     sentence += f" ({listed(broken)})" if broken else ""
     if any(judged):
-        sentence += f", and in {part(sum(judged), len(judged), 'challenger')} that went to a panel"
+        sentence += f", and in {part(sum(judged), len(judged), 'challenger')}"
     level: Level = "alarm" if broken else "look" if any(judged) else "fine"
     return Found(level, sentence, share(len(broken), len(limited)))
 
@@ -142,7 +142,7 @@ def share_kept(first: str, last: str) -> float:
 @question(
     "texts",
     "a critic of a good text sometimes finds nothing",
-    "allow an empty critique and check every quote: a critic that must find something invents it",
+    "read some of these faults: a critic that always finds one may invent it; try another (--critic-model)",
 )
 def critics(runs: Runs) -> Answer:
     passes = [audited.record.critiques for run in runs for audited in run.passes]

@@ -574,7 +574,7 @@ def confirmation(runs: Runs) -> Answer:
         if p > LEVEL:
             return "look", f"{sentence}; an even split is not ruled out ({p_statement(p)})"
         if 2 * prefer > judges:
-            return "fine", f"{sentence}; that is an improvement ({p_statement(p)})"
+            return "fine", f"{sentence}; judges prefer it ({p_statement(p)})"
         return "alarm", f"{sentence}; they prefer the draft ({p_statement(p)})"
 
     return Pending(p, number, conclude)

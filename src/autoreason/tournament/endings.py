@@ -7,23 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 from autoreason.contract import count_words
 from autoreason.exchange import Spent
-from autoreason.report.numbers import (
-    count,
-    listed,
-    money,
-    roughly,
-    taste_for_length,
-    without_folder,
-)
+from autoreason.report.numbers import count, jury, listed, money, roughly, taste_for_length
 from autoreason.story import CONFIRMATION, Story
 from autoreason.tournament.evidence import longer_preferred_in
-from autoreason.tournament.rounds import NO_FAULT, found_nothing
-from autoreason.tournament.statements import first_draft, violations, written_with
-from autoreason.wording import KINDS
+from autoreason.tournament.rounds import NO_FAULT, found_nothing, short_name
+from autoreason.tournament.statements import DROPPED, first_draft, heard, violations, written_with
+from autoreason.wording import BECOME, KINDS
 
 if TYPE_CHECKING:
     from autoreason import events
@@ -70,19 +64,18 @@ def _preference(story: Story, delivered: events.Delivered) -> list[str]:
         return [preference(story, delivered.evidence.preference), stopped]
     if (fresh := story.confirmation) and story.is_draft_preferred:
         prefer = f"{fresh.judges - fresh.prefer} of {count(fresh.judges, 'fresh judge')}"
-        return [f"You have {draft}: {prefer} prefer it to the text it had become.", stopped]
+        return [f"You have {draft}: {prefer} prefer it to {BECOME}.", stopped]
     if delivered.ended_by == "drafts" and not story.closing_review:
         return [f"You have {draft}, as it was written: {delivered.reason}."]
-    if won := sum(winner not in ("A", "?") for winner in story.trajectory):
-        review = story.closing_review
-        if review and review.winner is None:
-            return [f"You have {draft}: too few rankings of the review could be read.", stopped]
-        later = count(len(review.texts) - 1 if review else won, "later text")
-        return [f"You have {draft}: judges put it before {later}.", stopped]
+    won = any(winner not in ("A", "?") for winner in story.trajectory)
+    if won and (review := story.closing_review):
+        put = f"the last review put it first of {len(review.texts)} texts"
+        unread = "too few rankings of the review could be read"
+        return [f"You have {draft}: {unread if review.winner is None else put}.", stopped]
     if not story.trajectory:
         return [f"You have {draft}: {stopped[0].lower()}{stopped[1:]}"]
     rounds = count(len(story.trajectory), "round")
-    kept = f"You have {draft}: {_nothing_beat(story)} in {rounds}."
+    kept = f"You have {draft}: in {rounds} {_nothing_beat(story)}."
     return [kept, *([] if delivered.ended_by == "survivals" else [stopped])]
 
 
@@ -96,12 +89,12 @@ def preference(story: Story, found: events.Preference | None) -> str:
                 return f"It keeps its limits, unlike {draft}."
             why = f": {draft} breaks its limits"
         elif story.panels.get(CONFIRMATION):
-            why = ", or too few of their answers could be read"
+            return f"Whether fresh judges prefer it to {draft} is unknown: too few of their answers could be read."
         return NOT_ASKED.format(draft, why)
     judges = count(found.judges, "fresh judge")
-    if found.low > 0.5:
-        return f"{found.prefer} of {judges} prefer it to {draft}."
-    close = "Too close to call: " if found.high >= 0.5 else ""
+    close = ""
+    if found.low <= 0.5 <= found.high:
+        close = "Too few to tell: " if found.prefer in (0, found.judges) else "Too close to call: "
     if 2 * found.prefer < found.judges:
         return f"{close}{found.judges - found.prefer} of {judges} prefer {draft} to it."
     return f"{close}{found.prefer} of {judges} prefer it to {draft}."
@@ -112,9 +105,13 @@ def _nothing_beat(story: Story, last: int = 0, it: str = "it") -> str:
     kept = [one for one in story.passes if one.decided and one.decided.winner == "A"][-last:]
     opposed = [one for one in kept if one.decided and one.decided.outcome != "unopposed"]
     if kept and not opposed:
-        voted = story.settings is None or story.settings.judges
-        none = f"there was no rival for {it}" if voted else "there was no new text"
-        return NO_FAULT if all(map(found_nothing, kept)) else none
+        if all(map(found_nothing, kept)):
+            return NO_FAULT
+        if story.settings is None or story.settings.judges:
+            return f"there was no rival for {it}"
+        reasons = [{each.reason for each in one.dropped} - {"clone"} for one in kept]
+        why = "; ".join(DROPPED[each] for each in sorted({*chain(*reasons)}))
+        return f"no rewrite could stand ({why})" if all(reasons) else "there was no new text"
     kinds = {one.kind(slot, first=False) for one in opposed for slot in one.candidates}
     without = len(kept) - len(opposed)
     some = f", {without} of them without a rival" if last and without else ""
@@ -253,10 +250,12 @@ def _warnings(story: Story, delivered: events.Delivered) -> list[str]:
     found = delivered.evidence.preference
     fresh = story.panels.get(CONFIRMATION)
     if found and found.judges and fresh:
-        models = {ballot.model for ballot in fresh.ballots}
-        if len(models) == 1:
-            asked = f"{without_folder(min(models))}, asked {count(len(fresh.ballots), 'time')}"
-            lines.append(f"All judges are {asked}: no other model was asked.")
+        models = heard(fresh.ballots)
+        others = {short_name(each.model) for each in fresh.ballots if each.model not in models}
+        if len({*models}) == 1:
+            unread = f"no answer of {' or '.join(sorted(others))} could be read"
+            alone = unread if others else "no other model was asked"
+            lines.append(f"All judges are {jury(models)}: {alone}.")
         if story.draft and story.text:
             words = count_words(story.text)
             lines += taste_for_length(words, story.draft.words, longer_preferred_in(story))

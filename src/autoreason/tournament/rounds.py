@@ -13,7 +13,7 @@ from autoreason.events import CandidateReady
 from autoreason.report.numbers import capital, count, listed, without_folder
 from autoreason.story import RecordedPass, RecordedReview, Story
 from autoreason.tournament.statements import DROPPED, violations
-from autoreason.wording import KINDS, SEVERITIES, TextKind
+from autoreason.wording import BECOME, KINDS, SEVERITIES, TextKind
 
 if TYPE_CHECKING:
     from autoreason import events
@@ -117,6 +117,8 @@ def _review(
         firsts = [ballot.ranking[0] for ballot in step.last_stage if ballot.ranking]
         own = firsts.count(winner)
         votes = f" by {own} of {count(len(firsts), 'judge')}" if own else ""
+        if 2 * own < len(firsts):
+            votes = f" {_WON.get(rule, 'in the vote')}"
         how = explain_win(decided.verdict, step.last_stage, rule, describe)
         if how and not decided.weights:
             votes, note = f" {_WON[rule]}", f"It {how}"
@@ -149,7 +151,7 @@ def is_first_draft(one: RecordedPass, story: Story) -> bool:
 
 
 def _round(one: RecordedPass, left: events.Incumbent | None, first: bool, rule: str) -> Chapter:
-    describe, decided = partial(describe_text, first=first, one=one), one.decided
+    describe, decided = (lambda slot: KINDS[one.kind(slot, first=first)].the), one.decided
     if decided is None:
         return Chapter(one, describe, first)
     kind: TextKind | None = None
@@ -288,11 +290,10 @@ def unblind(text: str, ballot: events.BallotCast, describe: Callable[[str], str]
     return text
 
 
-def describe_text(name: str, *, first: bool, one: RecordedPass | None = None) -> str:
-    """`the merge` for a slot of a round; of a panel over finished texts `the first draft` and `the result`."""
-    if one:
-        return KINDS[one.kind(name, first=first)].the
-    return "the first draft" if name == "draft" else "the result"
+def name_compared(name: str, story: Story) -> str:
+    """`the first draft` or `the result`: one of the two texts that fresh judges compare."""
+    chosen = BECOME if story.is_draft_preferred else "the result"
+    return KINDS["draft"].the if name == "draft" else chosen
 
 
 def describe_faults(critiques: Sequence[events.CritiqueWritten]) -> str:
@@ -302,12 +303,6 @@ def describe_faults(critiques: Sequence[events.CritiqueWritten]) -> str:
         return "a critique in prose" if any(each.prose for each in critiques) else "no fault"
     serious = sum(SEVERITIES[each.severity] == "serious" for each in faults)
     return f"{count(len(faults), 'fault')}{f', {serious} serious' if serious else ''}"
-
-
-def judges_named(ballots: Iterable[events.BallotCast]) -> str:
-    """`lark, asked three times`: so many answers of one model are not so many opinions."""
-    asked = Counter(short_name(ballot.model) for ballot in ballots)
-    return listed([f"{name}, asked {count(number, 'time')}" for name, number in asked.items()])
 
 
 def short_name(model: str) -> str:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from autoreason.story import Story
     from autoreason.task import Metric, Task
 
-ONE_VOTE = "one judge in each pass; one vote carries no evidence, so the passes prove nothing"
+ONE_VOTE = "one judge in each round; one vote carries no evidence, so the rounds prove nothing"
 UNJUDGED = "none: no judge read this text; `autoreason judge` compares it with others"
 ENDINGS = {
     "running": "not finished",
@@ -310,6 +310,12 @@ def ballot(event: events.BallotCast) -> str:
     return f"judge {judge}{lens}: {vote}{again}{checked}"
 
 
+def heard(cast: Sequence[events.BallotCast]) -> list[str]:
+    """The model of each ballot, without models of which none could be read."""
+    read = {each.model for each in cast if each.ranking}
+    return [each.model for each in cast if each.model in read]
+
+
 def length_check(event: events.BallotCast) -> str:
     if event.check is None or event.ranking is None:
         return "no one checked its first place"
@@ -407,10 +413,8 @@ def preference(
     if found is None and draft and draft.violations:
         return f"{first} breaks the contract, so no judge compared the two"
     if found is None or not found.judges:
-        return (
-            f"no fresh judges compared the delivered text with {first}, or too few of their ballots were "
-            "valid, so nothing can be claimed"
-        )
+        none = f"no fresh judges compared the delivered text with {first}"
+        return f"{'too few ballots of fresh judges were valid' if asked else none}, so nothing can be claimed"
     interval = percent_range(found.low, found.high)
     preferred = (
         f"{found.prefer} of {count(found.judges, 'fresh judge')}{asked} prefer the delivered text to {first} "
@@ -443,7 +447,8 @@ def evidence(
         if story.closing_review:
             judged.append(("Review", review(story.closing_review, story.draft)))
         fresh = story.panels.get(CONFIRMATION)
-        asked = f" ({jury(each.model for each in fresh.ballots)})" if fresh else ""
+        cast = fresh.ballots if fresh else []
+        asked = f" ({jury(heard(cast) or [each.model for each in cast])})" if cast else ""
         compared = preference(found.preference, origin, story.draft, asked)
         if story.is_draft_preferred:
             compared = f"fresh judges{asked} preferred {first_draft(story.draft)}, which is therefore delivered"

@@ -160,6 +160,8 @@ def test_one_judge_is_announced_run_and_reported_as_no_panel(inside: Inside) -> 
     rules = ("--judges", "1", "--set", "plateau=3")
     dry = " ".join(inside("run", BRIEF, *FAST, *rules, "--dry-run").out.split())
     assert f"judges {ONE_VOTE}; " in dry
+    once = inside("run", BRIEF, "-m", "echo/echo", "--rounds", "1", "--dry-run").out
+    assert "none in a round; 7 in a review at the end; 9 fresh" in " ".join(once.split())
     assert "plateau 3" in dry
     done = inside("run", BRIEF, *FAST, "--judges", "1", "--progress", "lines")
     said = " ".join(done.err.split())

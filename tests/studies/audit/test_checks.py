@@ -95,6 +95,9 @@ EAGER = [won_by("A", critiques=[critique(2)])] * 5
 CONTENT = won_by("A", critiques=[critique(0)])
 INVENTIVE = [won_by("A", critiques=[critique(1, invented=1)])] * 4
 KEPT = run(texts=("The draft.", "The draft."))
+UNSEEN = judged(outcome="unjudged", winner="B")
+EQUAL = dict.fromkeys(SLOTS, 5)
+REPLY = ReplyText("k", "author", Outcome.OK, None)
 NOTHING = GuidanceGiven(number=1, text="")
 
 
@@ -135,23 +138,13 @@ FINDINGS: list[Row] = [
     (audit_panels.agreement, [run(judged(vote("A", "B", "AB")))], "unknown", "two ballots"),
     (audit_panels.length_preferred, [by_length(True)], "alarm", "more than chance explains"),
     (audit_panels.length_preferred, [by_length(False)], "fine", "none of 60 comparisons"),
-    (
-        audit_panels.length_preferred,
-        [run(won_by("A", words={"A": 5, "B": 5, "AB": 5}))],
-        "unknown",
-        "no two texts of different lengths",
-    ),
+    (audit_panels.length_preferred, [run(won_by("A", words=EQUAL))], "unknown", "no two texts of"),
     # Stopping.
     (audit_panels.survival, [trajectory("A A A A A A A")], "fine", "more often than chance"),
     (audit_panels.survival, [trajectory("B S B A S B")], "look", "so chance explains it"),
     (audit_panels.survival, [trajectory("B S " * 15)], "alarm", "handicap"),
     (audit_panels.streaks, [trajectory("B " * 8 + "A " * 8)] * 4, "fine", "more than coin flips"),
-    (
-        audit_panels.streaks,
-        [*coin_flips("capped"), trajectory("B A A")],
-        "alarm",
-        "no more than coin flips give",
-    ),
+    (audit_panels.streaks, [*coin_flips("capped"), trajectory("B A A")], "alarm", "no more than c"),
     (audit_panels.streaks, [trajectory("B A B A A")], "look", ""),
     (audit_panels.streaks, coin_flips("capped"), "look", "; no run ended on a streak"),
     # Groups with other rates do not make streaks.
@@ -168,7 +161,7 @@ FINDINGS: list[Row] = [
     (audit_panels.convergence, [TIED], "alarm", "tied"),
     (audit_panels.convergence, SOUND, "fine", "none of 9 convergences rests on a tie"),
     (audit_panels.convergence, [trajectory("B A B")], "fine", "the run did not converge"),
-    (audit_panels.confirmation, [*confirmed((9, 10)), KEPT], "fine", "9 of 10 fresh judges (90 %)"),
+    (audit_panels.confirmation, [*confirmed((9, 10)), KEPT], "fine", "judges prefer it (p "),
     (
         audit_panels.confirmation,
         [*confirmed((7, 10)), KEPT],
@@ -176,13 +169,15 @@ FINDINGS: list[Row] = [
         "without 1 run that only had the first draft to deliver; an even split is not ruled out",
     ),
     (audit_panels.confirmation, confirmed((0, 10)), "alarm", "they prefer the draft"),
-    # Over many runs an improvement must show in the runs, too.
+    # Over many runs a preference must show in the runs, too.
     (audit_panels.confirmation, confirmed(*[(10, 10)] * 7, *[(0, 10)] * 5), "look", "70 of 120"),
     (audit_panels.confirmation, confirmed(*[(6, 10)] * 12), "fine", "72 of 120"),
     # Texts.
     (audit.leaks, [run(*LEAKING)], "alarm", "4 of 4 revisions (100 %) and none of 4 syntheses"),
     (audit.leaks, [run(*LEAKING, brief="A list of changes made.")], "fine", ""),
     (audit.leaks, [run(won_by("A", texts=TEXTS))], "fine", "none of 2 challengers gives itself"),
+    (audit.leaks, [run(UNSEEN)], "fine", "none of 1 challenger gives itself"),
+    (audit.leaks, [run(texts=(DRAFT, DRAFT))], "unknown", "no text but the first draft"),
     (
         audit.contract,
         [run(won_by("B"), contract=LIMIT, texts=(TEXTS["A"], TEXTS["B"]))],
@@ -191,17 +186,12 @@ FINDINGS: list[Row] = [
     ),
     (
         audit.contract,
-        [run(won_by("B"), contract=LIMIT, texts=(TEXTS["A"], TEXTS["A"]))],
+        [run(won_by("B"), contract=LIMIT, texts=("x", "x"))],
         "look",
-        "none of 1 text delivered",
+        "none of 1 text",
     ),
     (audit.contract, [run(texts=("x", "x"))], "unknown", ""),
-    (
-        audit.drift,
-        [run(texts=(TEXTS["A"], TEXTS["A"] + " Come and see."))],
-        "fine",
-        "keeps 100 % of its wording",
-    ),
+    (audit.drift, [run(texts=(DRAFT, f"{DRAFT} Come."))], "fine", "keeps 100 % of its wording"),
     (audit.drift, [run(texts=(TEXTS["A"], "Something else altogether is here now."))], "look", ""),
     (audit.drift, [run(texts=(TEXTS["A"], TEXTS["A"] * 2))], "look", "has 183 % of the first"),
     # Not that of the last incumbent.
@@ -216,12 +206,7 @@ FINDINGS: list[Row] = [
     (audit.critics, [run(*INVENTIVE, CONTENT)], "look", "invented 4 of 8 quotes (50 %)"),
     # Calls.
     (audit.outages, [timed(NOTHING, NOTHING, NOTHING)], "fine", "no pause, no gap"),
-    (
-        audit.outages,
-        [timed(*[NOTHING] * 4, minutes=0.1, pause=50)],
-        "look",
-        "nothing happened for 50 minutes",
-    ),
+    (audit.outages, [timed(*[NOTHING] * 4, minutes=0.1, pause=50)], "look", "for 50 minutes"),
     (
         audit.outages,
         [timed(NOTHING, RunPaused(status="provider_failed", reason="out of reach"))],
@@ -234,12 +219,7 @@ FINDINGS: list[Row] = [
         "look",
         "2 calls never answered; 1 reply refused or empty",
     ),
-    (
-        audit.cut_off_replies,
-        [run(answers=[ReplyText("k", "author", Outcome.OK, None)] * 72)],
-        "fine",
-        "none of 72 replies cut off; every reply counts, second tries too",
-    ),
+    (audit.cut_off_replies, [run(answers=[REPLY] * 72)], "fine", "none of 72 replies cut off"),
 ]
 
 
