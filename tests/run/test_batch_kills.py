@@ -41,10 +41,12 @@ def dying(call: Call, number: int, *, before: bool) -> Call:
     async def counted(*arguments: Any) -> Any:
         nonlocal made
         made += 1
-        if before and made == number:
+        # Another may be made while this one waits.
+        is_last = made == number
+        if before and is_last:
             die()
         result = await call(*arguments)
-        if made == number:
+        if is_last:
             die()
         return result
 
