@@ -260,8 +260,7 @@ def _warnings(story: Story, delivered: events.Delivered) -> list[str]:
         models = heard(fresh.ballots)
         others = {each.model for each in fresh.ballots} - {*models}
         if len({*models}) == 1:
-            names = " or ".join(sorted(map(numbers.without_folder, others)))
-            unread = f"no answer of {names} could be read"
+            unread = f"no answer of {' or '.join(map(numbers.without_folder, sorted(others)))} could be read"
             alone = unread if others else "no other model was asked"
             lines.append(f"All judges are {jury(models)}: {alone}.")
         if story.draft and story.text:
