@@ -105,7 +105,6 @@ def print_round(book: Journal, row: RunRow, story: Story, number: int) -> None:
         _print_lines([line for line in lines if line.place == f"pass {number}"], console)
         return
     told, *reviews = [each for each in tell(story) if each.number == number]
-    name = told.describe
     outcome.print_summary([f"Round {number}: {told.sentence}. {told.note}".rstrip()], console)
     if one.guidance:
         _print_row("guidance", one.guidance, console)
@@ -113,11 +112,11 @@ def print_round(book: Journal, row: RunRow, story: Story, number: int) -> None:
         where = f"“{fault.quote}” " if fault.quote else "missing: " * (fault.kind == "missing")
         _print_row(SEVERITIES[fault.severity], f"{where}{fault.problem}", console)
     for slot, text in one.candidates.items():
-        title = f"{name(slot)}, {numbers.count(text.words, 'word')}: what it changes"
+        title = f"{told.describe(slot)}, {numbers.count(text.words, 'word')}: what it changes"
         console.print(Text(f"\n{numbers.capital(title)}\n", style="bold"))
         print_changes(one.incumbent, text.text)
     for dropped in one.dropped:
-        what = "a new draft" if is_new_draft(dropped, one) else name(dropped.slot)
+        what = "a new draft" if is_new_draft(dropped, one) else told.describe(dropped.slot)
         _print_row(what, statements.dropped(dropped), console)
     if one.ballots:
         console.print(Text("\nJudges, best first", style="bold"))

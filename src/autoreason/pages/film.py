@@ -87,10 +87,8 @@ def _vote(ballot: BallotCast, name: Callable[[str], str]) -> str:
 
 
 def _round(told: Chapter, one: RecordedPass) -> Iterator[Moment]:
-    first = told.first
-    so_far = Moment(
-        "", one.kind("A", first=first), one.incumbent, round=one.number, place=told.place
-    )
+    first, kind = told.first, one.kind("A", first=told.first)
+    so_far = Moment("", kind, one.incumbent, round=one.number, place=told.place)
     if one.guidance:
         yield so_far._replace(sentence=f"You ask the critic to look at: {one.guidance}")
     for critique in one.critiques:
@@ -112,14 +110,11 @@ def _round(told: Chapter, one: RecordedPass) -> Iterator[Moment]:
         kind = kind_of(step.slot, first=first, fresh=is_new_draft(step, one))
         name = KINDS[kind].name
         if isinstance(step, CandidateReady):
-            sentence = f"A {name} is written: {count(step.words, 'word')}."
-            yield so_far._replace(
-                sentence=sentence, kind=kind, text=step.text, before=one.incumbent
-            )
+            said = f"A {name} is written: {count(step.words, 'word')}."
+            yield so_far._replace(sentence=said, kind=kind, text=step.text, before=one.incumbent)
         else:
             article = "The" if step in left else "A"
-            sentence = f"{article} {name} is {dropped(step)}."
-            yield so_far._replace(sentence=sentence)
+            yield so_far._replace(sentence=f"{article} {name} is {dropped(step)}.")
     for at, ballot in enumerate(one.ballots, 1):
         yield so_far._replace(sentence=_vote(ballot, told.describe), ballots=at)
     if decided := one.decided:

@@ -80,12 +80,11 @@ def describe_run(row: RunRow, story: Story | None, line: str | None = None) -> L
     text = story.text if story and writes == "text" else None
     draft = story.draft if story and text is not None else None
     settings = story.settings if story else None
+    is_lab = story is not None and isinstance(story.job, Lab)
     return ListedRun(
         run=row.id,
         title=(story.title if story else "") or row.title,
-        kind="comparison"
-        if story and isinstance(story.job, Lab)
-        else _KINDS.get(writes, "judging"),
+        kind="comparison" if is_lab else _KINDS.get(writes, "judging"),
         outcome=_outcome(row, story),
         line=_line(row, story) if line is None else line,
         rounds=_rounds(story) if story else (),

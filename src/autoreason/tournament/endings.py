@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from autoreason.contract import count_words
 from autoreason.exchange import Spent
+from autoreason.report import numbers
 from autoreason.report.numbers import count, jury, listed, money, roughly, taste_for_length
 from autoreason.story import CONFIRMATION, Story
 from autoreason.tournament.evidence import longer_preferred_in
-from autoreason.tournament.rounds import NO_FAULT, found_nothing, short_name
+from autoreason.tournament.rounds import NO_FAULT, found_nothing
 from autoreason.tournament.statements import DROPPED, first_draft, heard, violations, written_with
 from autoreason.wording import BECOME, KINDS
 
@@ -251,9 +252,9 @@ def _warnings(story: Story, delivered: events.Delivered) -> list[str]:
     fresh = story.panels.get(CONFIRMATION)
     if found and found.judges and fresh:
         models = heard(fresh.ballots)
-        others = {short_name(each.model) for each in fresh.ballots if each.model not in models}
+        others = {each.model for each in fresh.ballots} - {*models}
         if len({*models}) == 1:
-            unread = f"no answer of {' or '.join(sorted(others))} could be read"
+            unread = f"no answer of {' or '.join(map(numbers.without_folder, sorted(others)))} could be read"
             alone = unread if others else "no other model was asked"
             lines.append(f"All judges are {jury(models)}: {alone}.")
         if story.draft and story.text:

@@ -116,9 +116,8 @@ def _review(
     if winner := decided.winner:
         firsts = [ballot.ranking[0] for ballot in step.last_stage if ballot.ranking]
         own = firsts.count(winner)
-        votes = f" by {own} of {count(len(firsts), 'judge')}" if own else ""
-        if 2 * own < len(firsts):
-            votes = f" {_WON.get(rule, 'in the vote')}"
+        by = f" by {own} of {count(len(firsts), 'judge')}" if own else ""
+        votes = f" {_WON.get(rule, 'in the vote')}" if 2 * own < len(firsts) else by
         how = explain_win(decided.verdict, step.last_stage, rule, describe)
         if how and not decided.weights:
             votes, note = f" {_WON[rule]}", f"It {how}"

@@ -436,9 +436,8 @@ def evidence(
     found: events.Evidence, story: Story, broken: tuple[Violation, ...], origin: str = ""
 ) -> list[tuple[str, str]]:
     if found.ballots + found.invalid or found.survival or found.unopposed:
-        judged = (
-            [("Survival", survival(found.survival))] if found.survival or not found.ballots else []
-        )
+        survived = found.survival or not found.ballots
+        judged = [("Survival", survival(found.survival))] if survived else []
         if story.settings and story.settings.judges == 1:
             judged.append(("Panel", ONE_VOTE))
         judged.append(("Agreement", agreement(found.agreement)))
