@@ -132,7 +132,7 @@ async def test_independent_drafts_are_called_drafts(journal: Journal) -> None:
     lines = "\n".join(watcher.lines)
     n = sample_count(chosen)
     assert f"draft {n} of {n}: " in lines
-    assert "review: draft 3 is put first by " in lines
+    assert "review: draft 3 is put first on points" in lines
     assert "pass" not in lines
     assert "round" not in lines
     assert any(f"best of n  draft {n} of {n} · " in drawn for drawn in watcher.drawn)
