@@ -10,8 +10,8 @@ DOCS := $(VENV)/.docs-installed
 BYTECODE := $(VENV)/.compiled
 # Half of the tests wait most of the time: for limits to pass, for processes to end, for pages to load.
 WORKERS := -n 4 --dist worksteal
-# A run that a model of this size ends in about three minutes of processor time.
-SHORT := --prompts src/autoreason/prompts/short --rounds 3 --set review_every=2 --set reviewers=3 \
+# A run that a model of this size ends in about two minutes of processor time.
+SHORT := --prompts src/autoreason/prompts/short --rounds 5 -k 1 --set review_every=2 --set reviewers=3 \
 	--set confirmation=3 --seed 2
 COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --generate-hashes \
 	--allow-unsafe --strip-extras --no-emit-options
@@ -28,7 +28,7 @@ demo: $(READY) ## Fetch the embedded model, refine an example brief with it and 
 	@$(BIN)/autoreason view last --journal build/lost-card.db
 	@echo "▸ the embedded model"
 	@$(BIN)/autoreason models pull
-	@echo "▸ a run of examples/demo.md: three rounds, and judges who choose among their texts"
+	@echo "▸ a run of examples/demo.md: it ends when a round brings no new text"
 	@rm -rf build/demo.db*
 	@$(BIN)/autoreason run examples/demo.md $(SHORT) --journal build/demo.db
 	@echo "▸ the page of this run"

@@ -113,6 +113,7 @@ def test_clones_differ_in_white_space_at_most() -> None:
         "Dear all. Unlike the original version, we start in May.",
         "This synthesis combines both proposals.",
         "Dear all,\n\nThis revised text provides what was missing.",
+        "Dear all,\n\nHere is the edited version:\n\nDear all,",
         "We keep the pricing of Version A here.",
         "Dear all,\n\n*[Fixes: missing date]*",
         "Dear all,\n\nThis sentence has been edited for grammar and clarity.",

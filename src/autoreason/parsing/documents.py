@@ -145,6 +145,11 @@ _SIGNS = (
         (?:text|document|draft)\b[^\n]{0,60}""",
     ),
     _sign("(critical), (major), (minor)", r"\((?:critical|major|minor)\)\s+[\"“][^\n]{0,60}"),
+    _sign(
+        "here is, here's, here’s",
+        r"""^[ \t*#_>-]*+here(?:\ is|['’]s)\ (?:the|my|an)\ (?:edited|revised|updated|improved|corrected|rewritten)\s
+        (?:version|text|draft)\b[^\n]{0,60}""",
+    ),
     _sign("the critique", r"\b(?:per|following|as)\ the\ critique\b[^\n.]{0,60}"),
     _sign(
         "this revis, this synthesis, this rewrite, this merged",
