@@ -81,6 +81,7 @@ def write_german(path: Path, *, opens: bool = True) -> None:
             ]
         )
     lines.append(["", "Summe", "16.278", "16.170", "4.012", "", "306", "18"])
+    lines.append(["", "Ø gesamt", "2.034", "2.021", "501", "", "38", "2"])
     kept = [each if opens else each[:4] + each[6:] for each in lines]
     path.write_bytes("\r\n".join(";".join(each) for each in kept).encode("cp1252"))
 

@@ -68,8 +68,11 @@ def test_every_column_is_understood(content: KnowledgeFolder) -> None:
     assert {each.result.metric for each in content.records if each.result} == {"open rate"}
 
 
-def test_no_line_is_lost_but_the_sum(content: KnowledgeFolder) -> None:
-    assert content.problems == (f"{GERMAN}, line 14: 'Summe' is a summary row, not a text",)
+def test_no_line_is_lost_but_sum_and_average(content: KnowledgeFolder) -> None:
+    assert content.problems == (
+        f"{GERMAN}, line 14: 'Summe' is a summary row, not a text",
+        f"{GERMAN}, line 15: 'Ø gesamt' is a summary row, not a text",
+    )
     assert len(content.records) == 220 + 12 + 4 + 2
 
 

@@ -7,7 +7,7 @@ import os
 import sqlite3
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from functools import cached_property
 from heapq import merge
@@ -385,7 +385,7 @@ def retrieve(index: Index, query: Query, *, for_judges: bool = True) -> Retrieve
     # Few records may share words with a brief; those that say most are better than none.
     nearest = find_neighbours(index, query, similar, telling=True)
     strongest = islice(_admit(index.strongest(OUTCOMES), query), 8 * LISTED)
-    metric, any_near = next(iter(index.metrics), ""), False
+    metric, near = next(iter(index.metrics), ""), set[str]()
     for found, is_near in chain(zip(nearest, repeat(True)), zip(strongest, repeat(False))):
         # Opens and clicks on one list would say that those who clicked did badly.
         if found.record.result and found.record.result.metric != metric:
@@ -399,12 +399,12 @@ def retrieve(index: Index, query: Query, *, for_judges: bool = True) -> Retrieve
         ):
             half.append(found)
             texts.add(plain)
-            any_near |= is_near
+            near |= {found.record.id} if is_near else set()
         if min(map(len, halves)) == _NEAREST:
             break
-    critic, judges = (_choose(half) for half in (halves if for_judges else [*halves, []]))
+    critic, judges = (_choose(half, near) for half in (halves if for_judges else [*halves, []]))
     left_out = _count_left_out(index, query, similar["too similar"])
-    unlike = 0 if any_near else index.count("kind IN (?, ?)", *OUTCOMES)
+    unlike = 0 if near else index.count("kind IN (?, ?)", *OUTCOMES)
     return Retrieved(critic, judges, left_out, unlike)
 
 
@@ -469,8 +469,8 @@ def _describe_pool(result: RecordedOutcome, standing: Standing) -> str:
     return f", {'sent' if result.metric == 'open rate' else 'measured'} {times}: {shown}, together"
 
 
-def _choose(found: Sequence[IndexedRecord]) -> ShownOutcomes:
-    """The best and the worst, without near-duplicates, as they are shown."""
+def _choose(found: Sequence[IndexedRecord], near: Collection[str]) -> ShownOutcomes:
+    """The best and the worst, those near the brief first, without near-duplicates, as they are shown."""
     ranked = sorted(found, key=lambda each: (-_score(each), each.record.id))
     # What nobody counted may be luck: it is shown where nothing else is.
     counted = [
@@ -480,7 +480,9 @@ def _choose(found: Sequence[IndexedRecord]) -> ShownOutcomes:
 
     def thin(candidates: Iterable[IndexedRecord]) -> tuple[ShownRecord, ...]:
         kept: list[IndexedRecord] = []
-        for each in candidates:
+        for each in sorted(
+            candidates, key=lambda each: (each in others, each.record.id not in near)
+        ):
             if len(kept) < LISTED and not any(
                 is_too_similar(each.record.text, other.record.text) for other in kept
             ):

@@ -43,7 +43,7 @@ _PAIRS = (("winner", "loser"), ("chosen", "rejected"))
 """Names of the two texts where a line says which of two was preferred."""
 SUMS = re.compile(
     "sum|(?:gesamt)?summe|(?:ins)?gesamt|(?:grand )?totals?|totale|somme|suma|soma|average|avg|mean|median|"
-    "(?:gesamt)?durchschnitt|mittelwert|mittel|schnitt|moyenne|promedio"
+    "(?:gesamt)?durchschnitt|mittelwert|mittel|schnitt|moyenne|promedio|[ø∅](?: .*)?"
 )
 """What a row is called that is about all others."""
 _Read = TypeVar("_Read")
