@@ -380,7 +380,8 @@ def check_fast(settings: Settings) -> None:
     """Refuse what only the tournament's own loop can do."""
     plain = settings.candidates == "B+AB" and settings.max_growth == ANY_GROWTH
     unseen = settings.candidates == "B" and not settings.judges
-    if not (plain or unseen) or (settings.voting, settings.drafts) != ("borda", 1):
+    stages = settings.reviewers and settings.review_texts > settings.ballot_texts
+    if not (plain or unseen) or stages or (settings.voting, settings.drafts) != ("borda", 1):
         raise InvalidInput(
             "side by side, runs have one draft, borda, and B and AB, or B without judges; "
             "play others with `autoreason simulate`"

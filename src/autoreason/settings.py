@@ -273,7 +273,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         Meta(ge=0, le=MAX_JUDGES),
         "Judges of a review, who rank texts from the first draft to the latest; 0 is no review.",
     ] = 7
-    review_texts: Annotated[int, Meta(ge=2, le=10), "The most texts that a review ranks."] = 9
+    review_texts: Annotated[int, Meta(ge=3, le=10), "The most texts that a review ranks."] = 9
     ballot_texts: Annotated[
         int,
         Meta(ge=3, le=10),

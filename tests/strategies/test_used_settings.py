@@ -38,7 +38,7 @@ OTHER: dict[str, Any] = {
     "tie_order": ("A", "B", "AB"),
     "quoted_critique": False,
     "reviewers": 2,
-    "review_texts": 2,
+    "review_texts": 3,
     "ballot_texts": 3,
     "review_every": 1,
     "min_reviews": 2,

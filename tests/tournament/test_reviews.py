@@ -126,6 +126,18 @@ async def test_it_ends_where_later_texts_are_no_longer_ranked_above_it(
         assert (ended_by, reason) == ("review", f"later texts no longer ranked above {where}")
 
 
+async def test_a_text_that_is_written_again_is_the_one_it_was() -> None:
+    def again(request: Request) -> str:
+        number = int(request.key.split("/")[1])
+        return document(f"Second text, made in {number if number % 2 else 1}.")
+
+    judge = vote("made in 1.", *NEWEST)
+    options = {"passes": 12, "review_every": 2, "reviewers": 3, "min_reviews": 3}
+    played = await play({"judge": judge, "reviser": again}, **UNSEEN | options)
+    assert [each.winner for each in played.of(ReviewDecided)] == ["pass 1"] * 3
+    assert (played.delivered.ended_by, played.delivered.origin) == ("review", "pass 1")
+
+
 async def test_two_reviews_in_a_row_that_cannot_be_read_end_it() -> None:
     played = await reviewed("I cannot say.", passes=12)
     assert (played.delivered.ended_by, len(played.decided)) == ("review", 4)
@@ -200,7 +212,7 @@ async def test_one_judge_a_round_sees_both_texts_first_equally_often() -> None:
             "judges": st.sampled_from([0, 0, 2, 3]),
             "reviewers": st.sampled_from([0, 2, 3]),
             "review_every": st.integers(0, 4),
-            "review_texts": st.integers(2, 6),
+            "review_texts": st.integers(3, 6),
             "ballot_texts": st.integers(3, 6),
             "min_reviews": st.integers(2, 3),
             "confirmation": st.sampled_from([0, 3]),

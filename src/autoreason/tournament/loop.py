@@ -274,7 +274,9 @@ class Tournament(Strategy):
 
     @property
     def _calls_after(self) -> int:
-        judges = self.settings.reviewers + self.settings.confirmation
+        judges = (
+            review_seats(self.settings, self.settings.review_texts) + self.settings.confirmation
+        )
         return judges * seat_calls(self.settings).usual
 
     def _describe_streak(self) -> str:

@@ -245,7 +245,8 @@ async def review(
         seats = replace(seats, judges=review_seats(settings, len(finalists)) // 2)
         chosen = await ask(sub_key(stage, "older"), finalists[:size])
         best = [each for each in finalists if chosen and each.name == chosen.winner]
-        ranked = [*(best or finalists[:1]), *finalists[size:]]
+        best = best or [each for each in finalists[:size] if each == kept] or finalists[:1]
+        ranked = [*best, *finalists[size:]]
     verdict, panel = await ask(stage, ranked), panels[-1]
     winner, preferred = verdict.winner if verdict else None, None
     if winner not in (None, first) and first in panel.texts:
@@ -284,12 +285,13 @@ def choose_finalists(
     incumbents: Sequence[events.Incumbent], max_texts: int, kept: events.Incumbent | None = None
 ) -> list[events.Incumbent]:
     """The first draft, what the last review kept, what came since, and of others what fits; no breach, no clone."""
+    # Of equal texts the oldest, so that the first draft and what was kept have one name.
     distinct: list[events.Incumbent] = []
-    for incumbent in reversed(incumbents):
+    for incumbent in incumbents:
         if incumbent.keeps_contract and not any(
             same_text(incumbent.text, other.text) for other in distinct
         ):
-            distinct.insert(0, incumbent)
+            distinct.append(incumbent)
     if len(distinct) <= max_texts:
         return distinct
     since = next((at for at, each in enumerate(distinct) if kept and each.name == kept.name), 0)
