@@ -9,6 +9,7 @@ import pytest
 from tests.pages.plays import BACK, BACK_SETTINGS, SEEDS, play_story, random_story
 from tests.tournament.stage import USUAL, vote
 
+from autoreason.exchange import Request
 from autoreason.pages.recount import Choice, judge_of, recount_all
 from autoreason.settings import Settings
 from autoreason.story import RecordedPass, RecordedReview, Story
@@ -102,6 +103,20 @@ def test_a_run_that_a_review_ended_needs_its_judges_to_end(reviewers: int, said:
     assert found is not None
     without = found.recounts[found.recorded._replace(without="judge 1")]
     assert without.sentence.partition(":")[0] == said
+
+
+def test_a_run_that_ended_because_no_ranking_could_be_read_ends_there() -> None:
+    def judge(request: Request) -> str:
+        is_read = request.key.startswith("review/1/")
+        return vote("made in 1", "First")(request) if is_read else "I cannot say."
+
+    options = BACK_SETTINGS | {"review_every": 1, "reviewers": 3}
+    story = play_story(3, {**USUAL, "judge": judge}, **options)
+    assert story.delivered is not None
+    assert (story.delivered.ended_by, len(story.reviews)) == ("review", 3)
+    found = recount_all(story)
+    assert found is not None
+    assert found.recounts[found.recorded].sentence.startswith("Nothing changes")
 
 
 def test_reviews_are_counted_again_and_rows_of_kept_texts_only_where_rounds_have_votes() -> None:

@@ -17,7 +17,7 @@ from autoreason.report.numbers import count
 from autoreason.settings import Settings
 from autoreason.story import RecordedPass, RecordedReview, Story
 from autoreason.tournament.rounds import Chapter, short_name, tell
-from autoreason.tournament.strategy import is_same_first
+from autoreason.tournament.strategy import ends_by_review
 from autoreason.tournament.voting import (
     QUARTERS,
     count_votes,
@@ -229,7 +229,7 @@ def _follow(
     story: Story, steps: Sequence[Chapter], decisions: Sequence[_Decision], k: int
 ) -> Recount:
     """Step by step, up to the first from which another text goes on than did."""
-    row, first, settings = 0, list[str](), story.settings
+    row, winners, settings = 0, list[str | None](), story.settings
     assert settings is not None
     other: dict[bool, list[int]] = {True: [], False: []}
     """Rounds with one more or one fewer in the row."""
@@ -250,14 +250,14 @@ def _follow(
                 row = 0
             if step.verdict and found.counts != step.decided.survived:
                 other[found.counts].append(at)
-        elif found.winner:
-            first.append(found.winner)
+        else:
+            winners.append(found.winner)
         is_followed = at < len(steps) and not steps[at].is_review
-        if is_followed and (row >= k or is_same_first(first, settings)):
+        if is_followed and (row >= k or ends_by_review(winners, settings)):
             return ends(_stopped(steps, at), at)
     ended_by = story.delivered.ended_by if story.delivered else None
     if (ended_by == "survivals" and row < k) or (
-        ended_by == "review" and not is_same_first(first, settings)
+        ended_by == "review" and not ends_by_review(winners, settings)
     ):
         gone_on = "The same text, but it would have gone on: what comes next is unknown."
         return ends(gone_on, len(steps))

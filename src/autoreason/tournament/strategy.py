@@ -57,17 +57,17 @@ def find_ending(
     winners = [each.decided.winner for each in story.reviews if each.decided]
     if winners[-2:] == [None, None]:
         return Ending("review", "too few rankings of two reviews in a row could be read")
-    first = [name for name in winners if name]
-    if is_same_first(first, settings):
-        text = name_text(first[-1], story).replace("the text", "that")
+    if ends_by_review(winners, settings):
+        text = name_text(next(filter(None, reversed(winners))), story).replace("the text", "that")
         return Ending("review", f"later texts no longer ranked above {text}")
     return None
 
 
-def is_same_first(first: Sequence[str], settings: Settings) -> bool:
-    """Whether the last of enough reviews put the same text first as the one before it."""
+def ends_by_review(winners: Sequence[str | None], settings: Settings) -> bool:
+    """Whether the last of enough reviews put the same text first as the one before it, or two could not be read."""
+    first = [name for name in winners if name]
     enough = settings.review_every > 0 and len(first) >= settings.min_reviews
-    return enough and first[-1] == first[-2]
+    return winners[-2:] == [None, None] or (enough and first[-1] == first[-2])
 
 
 def _plateau(story: Story, settings: Settings, changed: ShareChanged) -> str:
