@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from tests.journal.samples import a_request, change
 from tests.run.runs import TASK, go_on, scripted, start_run
 from tests.run.suites import SMALL, run_suite
-from tests.tournament.stage import vote
+from tests.tournament.stage import UNSEEN, vote
 
 from autoreason.contract import Contract
 from autoreason.errors import CallFailed, Failure, InvalidInput, UnknownRun
@@ -105,6 +105,15 @@ async def test_a_fork_has_the_same_brief_and_the_text_of_its_pass(journal: Journ
     assert fork.prepare(result.run, 2, journal=journal).task.draft == "Second text, made in 2."
     latest = fork.prepare(result.run, journal=journal).task
     assert (latest.brief, latest.draft) == (TASK.brief, result.text)
+
+
+async def test_a_text_that_a_review_gave_up_can_be_forked(journal: Journal) -> None:
+    model = scripted({"judge": vote("made in 1", "First")})
+    options: dict[str, Any] = {"passes": 4, "review_every": 2, "min_reviews": 4, "k": 9}
+    result = await start_run(journal, model, changes=UNSEEN | options)
+    assert [each.name for each in result.story.incumbents] == ["draft", "pass 1"]
+    drafts = [fork.prepare(result.run, at, journal=journal).task.draft for at in range(5)]
+    assert drafts == ["First text.", *(f"Second text, made in {at}." for at in range(1, 5))]
 
 
 async def test_a_pass_that_was_not_run_cannot_be_forked(journal: Journal) -> None:

@@ -60,7 +60,7 @@ from autoreason.run.verbs import (
     verb,
 )
 from autoreason.settings import Settings, make_settings
-from autoreason.story import Story, build_story
+from autoreason.story import RecordedPass, Story, build_story
 from autoreason.task import Task, check_task, make_contract
 
 
@@ -256,11 +256,17 @@ def _forked_task(
 def _text(story: Story, run: str, at_pass: int | None) -> str:
     if at_pass is None and story.text:
         return story.text
-    decided = len(story.trajectory)
-    if at_pass is None or not story.incumbents or not 0 <= at_pass <= decided:
-        after = "" if at_pass is None else f" after pass {at_pass}; it has {decided} decided passes"
-        raise InvalidInput(f"run {run} has no text to start from{after}; name one that has")
-    return [each for each in story.incumbents if each.since <= at_pass][-1].text
+    # As each pass left it, a review may have gone back behind it since.
+    steps = zip(story.steps, story.left, strict=False)
+    after = [
+        *story.incumbents[:1],
+        *(text for each, text in steps if isinstance(each, RecordedPass)),
+    ]
+    if at_pass is None or not 0 <= at_pass < len(after):
+        decided = len(story.trajectory)
+        none = "" if at_pass is None else f" after pass {at_pass}; it has {decided} decided passes"
+        raise InvalidInput(f"run {run} has no text to start from{none}; name one that has")
+    return after[at_pass].text
 
 
 @dataclass(frozen=True, repr=False)
