@@ -351,3 +351,26 @@ async def test_advice_on_the_embedded_model(
     # Two ballots, however good, are no certificate.
     assert result.report.advice == "another judge"
     assert (await replay.aio(result.run, journal=journal)).same
+
+
+async def test_judges_who_failed_to_rank_nine_texts_review_in_two_stages(tmp_path: Path) -> None:
+    def prepared(**options: Any) -> int:
+        return refine.prepare("Write.", "echo/echo", **options).settings.ballot_texts
+
+    one = stored("echo/echo")
+    assert prepared() == 10
+    for verdict, texts in (("passed", 10), ("not shown", 10), ("failed", 5)):
+        finding = replace(one.certificate.findings[0], verdict=verdict)
+        path = write_certificate(
+            replace(one, certificate=replace(one.certificate, nine_texts=finding))
+        )
+        assert prepared() == texts
+    assert prepared(ballot_texts=8) == 8
+    for options in ({"reviewers": 0}, {"strategy": "single"}, {"protocol": "paper"}):
+        assert prepared(**options) == 10
+    chosen: Any = {"journal": tmp_path / "j.db", "passes": 5, "seed": 1}
+    result = await refine.aio("Write.", "echo/echo", **chosen)
+    assert result.story.settings is not None
+    path.unlink()
+    assert result.story.settings.ballot_texts == 5
+    assert (await replay.aio(result.run, journal=chosen["journal"])).same

@@ -49,7 +49,11 @@ from autoreason.task import Task
 
 if TYPE_CHECKING:
     from autoreason.story import Story
+    from autoreason.studies.certificate import Certificate
     from autoreason.studies.lab_report import LabReport
+
+_FEW_TEXTS = 5
+"""For a judge who cannot rank nine texts: two stages of five have room for as many."""
 
 
 def reported_result(result: Result, journal: Journal) -> Result:
@@ -290,16 +294,37 @@ def choose_prompts(settings: Settings, folder: Path | None = None) -> PromptSet:
 
 def _fails_as_judge(settings: Settings) -> bool:
     """Whether a judge of the panel failed its certificate in something that depends on how it is asked."""
-    if not certificates_folder().is_dir():
+    if not (found := _certificates(settings)):
         return False
+    from autoreason.studies.certificate import BALLOTS, DEFECTS
+
+    failed = {name for each in found for name in each.failed}
+    # Other failures, such as a preference for the first position, say nothing about prompts.
+    return not failed.isdisjoint((BALLOTS.name, DEFECTS.name))
+
+
+def _fit_ballots(settings: Settings) -> Settings:
+    """Reviews in two stages where a judge failed to rank as many texts as a review has."""
+    if not (isinstance(settings.job, Refine) and settings.reviewers):
+        return settings
+    used = job_class(settings.job).used_settings
+    found = [each.nine_texts for each in _certificates(settings)]
+    is_failed = any(each and each.verdict == "failed" for each in found)
+    if is_failed and (used is None or "ballot_texts" in used):
+        return replace(settings, ballot_texts=min(settings.ballot_texts, _FEW_TEXTS))
+    return settings
+
+
+def _certificates(settings: Settings) -> list[Certificate]:
+    """Those of the judges that have one."""
+    if not certificates_folder().is_dir():
+        return []
     # Certificates need imports that few commands use.
-    from autoreason.studies.certificate import BALLOTS, DEFECTS, find_certificate
+    from autoreason.studies.certificate import find_certificate
 
     judges = dict.fromkeys(settings.models.judges)
     stored = [find_certificate(judge, settings.server_of(judge)) for judge in judges]
-    failed = {name for each in stored if each for name in each.certificate.failed}
-    # Other failures, such as a preference for the first position, say nothing about prompts.
-    return not failed.isdisjoint((BALLOTS.name, DEFECTS.name))
+    return [each.certificate for each in stored if each]
 
 
 R_co = TypeVar("R_co", covariant=True)
@@ -405,6 +430,8 @@ def prepare_with(
 ) -> PreparedRun[Any]:
     """The same under complete settings."""
     folder = options.get("prompts")
+    if options.get("ballot_texts") is None:
+        settings = _fit_ballots(settings)
     if task.knowledge:
         from autoreason.run.knowledge_choice import withhold_private
 
