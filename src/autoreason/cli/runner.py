@@ -94,8 +94,9 @@ def announce_run(prepared: PreparedRun[Any], values: dict[str, Any]) -> Rows:
 
 
 def _unused(settings: Settings) -> list[str]:
-    """That a switch which was given on the command line does nothing."""
+    """That a switch which was given on the command line does nothing, or leaves texts out of reviews."""
     from autoreason.strategies import job_class, unused_setting
+    from autoreason.tournament.loop import warn_of_unranked
 
     context = click.get_current_context()
     given = [
@@ -105,7 +106,7 @@ def _unused(settings: Settings) -> list[str]:
     ]
     given += [each.partition("=")[0].strip() for each in context.params.get("changes") or ()]
     sentence = unused_setting(settings, given, [job_class(settings.job).used_settings])
-    return [with_flags(sentence)] if sentence else []
+    return [*map(with_flags, filter(None, (sentence, warn_of_unranked(settings))))]
 
 
 def warn_of_failed_judges(settings: Settings, prompts: PromptSet) -> None:

@@ -28,6 +28,7 @@ from autoreason.strategies import job_class
 from autoreason.task import Metric, Task
 from autoreason.tournament.endings import describe_limit
 from autoreason.tournament.loop import texts_per_ballot, without_drafts
+from autoreason.tournament.panel import review_seats
 from autoreason.tournament.statements import ONE_VOTE, predictor_seat, records_table, unlike_records
 from autoreason.tournament.voting import ballot_size
 
@@ -385,6 +386,10 @@ def _describe_judges(settings: Settings) -> str:
         every = settings.review_every
         when = f"every {count(every, 'round')}" if 0 < every < settings.passes else "at the end"
         parts.append(f"{settings.reviewers} in a review {when}")
+        most = min(settings.review_texts, settings.passes + 1)
+        if most > settings.ballot_texts:
+            stages = f"in two stages where it has more than {settings.ballot_texts} texts"
+            parts[-1] += f", {review_seats(settings, most)} {stages}"
     return "; ".join([*parts, f"{settings.confirmation or 'no'} fresh ones at the end"])
 
 
@@ -392,6 +397,8 @@ def _describe_end(settings: Settings) -> str:
     since, flat = settings.min_reviews * settings.review_every, ""
     if settings.reviewers and 0 < since < settings.passes:
         flat = f"from round {since} on where a review puts the same text first again; "
+    if settings.reviewers and 0 < 2 * settings.review_every < settings.passes:
+        flat += "where two reviews in a row cannot be read; "
     row = "once" if settings.k == 1 else f"{settings.k} times in a row"
     what = "the text is kept" if settings.judges else "a round brings no new text"
     return f"after {count(settings.passes, 'round')}, or sooner: {flat}where {what} {row}"

@@ -154,6 +154,17 @@ def _reviewed_texts(settings: Settings, passes: int) -> list[int]:
     return [min(settings.review_texts, end + 1) for end in ends]
 
 
+def warn_of_unranked(settings: Settings) -> str:
+    """That reviews have no room for every text since the last one; empty where they have."""
+    most, every = min(settings.review_texts, 2 * settings.ballot_texts - 1), settings.review_every
+    is_reviewed = settings.job.is_tournament and settings.reviewers and not settings.judges
+    if not is_reviewed or every >= settings.passes or every + 2 <= most:
+        return ""
+    room = f"a review has room for {most} texts, {most - 2} of them new"
+    which = "review_texts" if most == settings.review_texts else "ballot_texts"
+    return f"{room}, and there may be {every}; lower `review_every` or raise `{which}`"
+
+
 def texts_per_ballot(settings: Settings) -> float:
     """How many texts a judge reads on average, in as many passes as are likely."""
     passes = _likely_passes(settings)

@@ -148,12 +148,17 @@ def test_a_dry_run_calls_nothing_and_writes_nothing(quick_shell: Shell, server: 
     assert not quick_shell.journal.exists()
 
 
-def test_a_switch_that_does_nothing_is_named(inside: Inside) -> None:
+def test_a_switch_that_does_nothing_or_leaves_texts_unranked_is_named(inside: Inside) -> None:
     said = inside("run", BRIEF, "-m", "echo/echo", "--strategy", "single", "--set", "candidates=B")
     assert said.status == 0
     assert "`candidates` does nothing in single; leave it out" in " ".join(said.err.split())
     dry = inside("run", BRIEF, "-m", "echo/echo", "--set", "plateau_change=0.2", "--dry-run")
     assert "`plateau_change` does nothing without `plateau`" in " ".join(dry.err.split())
+    for change, room in (("review_every=7", 0), ("review_every=8", 9), ("ballot_texts=3", 5)):
+        dry = inside("run", BRIEF, "-m", "echo/echo", "--set", change, "--dry-run")
+        warning = f"a review has room for {room} texts, {room - 2} of them new" if room else ""
+        assert warning in " ".join(dry.err.split())
+        assert bool(dry.err) is bool(room)
 
 
 def test_one_judge_is_announced_run_and_reported_as_no_panel(inside: Inside) -> None:
@@ -162,6 +167,12 @@ def test_one_judge_is_announced_run_and_reported_as_no_panel(inside: Inside) -> 
     assert f"judges {ONE_VOTE}; " in dry
     once = inside("run", BRIEF, "-m", "echo/echo", "--rounds", "1", "--dry-run").out
     assert "none in a round; 7 in a review at the end; 9 fresh" in " ".join(once.split())
+    two = inside("run", BRIEF, "-m", "echo/echo", "--set", "ballot_texts=5", "--dry-run").out
+    assert (
+        "7 in a review every 5 rounds, 8 in two stages where it has more than 5 texts; 9 fresh"
+        in (said := " ".join(two.split()))
+    )
+    assert "first again; where two reviews in a row cannot be read; where a round" in said
     assert "plateau 3" in dry
     done = inside("run", BRIEF, *FAST, "--judges", "1", "--progress", "lines")
     said = " ".join(done.err.split())
