@@ -316,7 +316,9 @@ class _Runs:
             # Ties go to the latest.
             best = count - 1 - scores[:, ::-1].argmax(axis=1)
             first = columns[np.arange(len(rows)), best]
-            self._at[rows] = first if back else self._at[rows]
+            if back:
+                self._streak[rows] *= first == self._at[rows]
+                self._at[rows] = first
             self._delivered[rows] = first
         self._same = np.where(due, (self._at == kept) & (self._reviews > 0), self._same)
         self._reviews += due

@@ -135,8 +135,12 @@ class Story:
     """Every incumbent, the first draft first; without those that a review went back behind."""
     left: list[events.Incumbent] = field(default_factory=list)
     """The text that stands after each pass and each review that is over, in their order."""
+    streak: int = 0
+    """Survivals of A in a row."""
     _reviewed: int = 1
     """How many incumbents the last review left."""
+    _kept: int = 1
+    """The same of the last one that could be read."""
 
     @property
     def job(self) -> AnyJob | None:
@@ -174,8 +178,8 @@ class Story:
 
     @property
     def reviewed(self) -> events.Incumbent:
-        """What the last review left; the first draft before any."""
-        return self.incumbents[self._reviewed - 1]
+        """What the last review that could be read left; the first draft before any."""
+        return self.incumbents[self._kept - 1]
 
     @property
     def trends(self) -> list[float]:
@@ -239,12 +243,6 @@ class Story:
         """Whether the first draft is delivered because fresh judges preferred it to what was chosen."""
         is_draft = self.delivered is not None and self.delivered.origin == self.incumbents[0].name
         return is_draft and self.confirmation is not None
-
-    @property
-    def streak(self) -> int:
-        """Survivals of A in a row."""
-        decided = [p.decided for p in self.passes if p.decided]
-        return decided[-1].streak if decided else 0
 
     @property
     def breaches(self) -> list[tuple[Violation, ...]]:
@@ -317,9 +315,10 @@ class Story:
         self._review().decided = event
         if event.back:
             names = [each.name for each in self.incumbents]
-            end = names.index(event.winner) + 1 if event.winner else self._reviewed
+            end = names.index(event.winner) + 1 if event.winner else self._kept
             del self.incumbents[end:]
         self._reviewed = len(self.incumbents)
+        self._kept = self._reviewed if event.winner else self._kept
         self.left += filter(None, [self.chosen])
 
     def _apply_pass(self, event: events.AnyEvent) -> None:
@@ -327,6 +326,9 @@ class Story:
             case events.PassStarted():
                 if self.incumbent is None:
                     raise _incomplete(f"pass {event.number} begins without a text")
+                if self.reviews and (last := self.reviews[-1].decided) and last.back:
+                    # The row of another text.
+                    self.streak *= last.after != event.number - 1
                 self.passes.append(RecordedPass(event.number, self.incumbent.text))
             case events.GuidanceGiven():
                 self._current(pass_key(event.number)).guidance = event.text
@@ -350,7 +352,7 @@ class Story:
 
     def _decide(self, event: events.PassDecided) -> None:
         finished, winner = self._current(pass_key(event.number)), event.winner
-        finished.decided = event
+        finished.decided, self.streak = event, event.streak
         if winner not in (None, "A"):
             if winner not in finished.candidates:
                 raise _incomplete(f"pass {event.number} was won by {winner}, whose text is missing")

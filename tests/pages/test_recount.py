@@ -7,7 +7,7 @@ from itertools import pairwise
 import msgspec
 import pytest
 from tests.pages.plays import BACK, BACK_SETTINGS, SEEDS, play_story, random_story
-from tests.tournament.stage import USUAL, vote
+from tests.tournament.stage import USUAL, critique, vote
 
 from autoreason.exchange import Request
 from autoreason.pages.recount import Choice, judge_of, recount_all
@@ -114,6 +114,18 @@ def test_a_run_that_ended_because_no_ranking_could_be_read_ends_there() -> None:
     story = play_story(3, {**USUAL, "judge": judge}, **options)
     assert story.delivered is not None
     assert (story.delivered.ended_by, len(story.reviews)) == ("review", 3)
+    found = recount_all(story)
+    assert found is not None
+    assert found.recounts[found.recorded].sentence.startswith("Nothing changes")
+
+
+def test_a_row_of_kept_rounds_ends_where_a_review_goes_back_to_another_text() -> None:
+    def faults(request: Request) -> str:
+        return critique(*["It is dull."] * request.key.startswith("pass/1/"))
+
+    script = {**USUAL, "critic": faults, "judge": vote("First")}
+    story = play_story(3, script, **BACK_SETTINGS | {"review_every": 2, "passes": 9})
+    assert [each.decided and each.decided.streak for each in story.passes] == [0, 1, 1, 2, 3]
     found = recount_all(story)
     assert found is not None
     assert found.recounts[found.recorded].sentence.startswith("Nothing changes")

@@ -70,6 +70,16 @@ async def test_without_rankings_it_goes_back_to_the_text_last_put_first() -> Non
     assert played.delivered.origin == "pass 2"
 
 
+async def test_contests_remember_what_was_put_first_over_a_review_that_cannot_be_read() -> None:
+    def judge(request: Request) -> str:
+        return "I cannot say." if request.key.startswith("review/4/") else vote(*NEWEST)(request)
+
+    played = await reviewed(judge, judges=3, review_texts=3)
+    first, unread, last = played.of(ReviewDecided)
+    assert (first.winner, unread.winner, unread.back) == ("pass 2 B", None, False)
+    assert [each.name for each in last.texts] == ["draft", "pass 2 B", "pass 6 B"]
+
+
 async def test_more_texts_than_a_judge_ranks_are_reviewed_in_two_stages() -> None:
     options: dict[str, Any] = {"passes": 8, "review_every": 8, "ballot_texts": 5, "reviewers": 5}
     played = await reviewed(vote("made in 2", *NEWEST), **options)

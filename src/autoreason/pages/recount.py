@@ -113,7 +113,7 @@ def recount_all(story: Story) -> WhatIf | None:
     def decide(at: int, rule: str, *left: _Vote) -> tuple[_Decision, ...]:
         told = steps[at]
         if not told.is_review:
-            return _decide(told, story, settings, rule, left)
+            return _decide(told, settings, rule, left)
         reviewed = [each.left for each in steps[:at] if each.is_review]
         before = [story.incumbents[0], *filter(None, reviewed)][-1].name
         return (_decide_review(told, before, settings, rule, left),) * len(TIES)
@@ -154,7 +154,7 @@ class _Decision(NamedTuple):
 
 
 def _decide(
-    told: Chapter, story: Story, settings: Settings, rule: str, cast: Sequence[_Vote]
+    told: Chapter, settings: Settings, rule: str, cast: Sequence[_Vote]
 ) -> tuple[_Decision, ...]:
     """Who wins a round, by each rule for ties."""
     one, decided = told.step, told.step.decided
@@ -162,9 +162,7 @@ def _decide(
     assert isinstance(decided, PassDecided)
     if decided.verdict is None:
         # No vote decided it, so that no vote can change it.
-        streaks = [0, *(each.decided.streak for each in story.passes if each.decided)]
-        grew = decided.streak > streaks[story.passes.index(one)]
-        return (_Decision(decided.winner, grew),) * len(TIES)
+        return (_Decision(decided.winner, decided.survived),) * len(TIES)
     size = pass_size(settings, decided.verdict.scores)
     order = in_tie_order(decided.verdict.scores, settings)
     votes = [each.ranking for each in cast if each.ranking]
@@ -244,6 +242,8 @@ def _follow(
             return ends(f"{said}What follows is unknown and is not made up.", at - 1, found.parted)
         if isinstance(step := told.step, RecordedPass):
             assert step.decided is not None
+            # A review may have gone back to another text.
+            row *= at == 1 or not steps[at - 2].back
             if found.winner == "A" and not step.decided.violations:
                 row += found.counts
             elif found.winner:
