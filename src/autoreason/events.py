@@ -32,7 +32,7 @@ FINISHED: frozenset[str] = frozenset(get_args(Finished))
 NoText = Literal["truncated", "refused", "empty"]
 """Why an author gave no text."""
 DropReason = Literal[
-    NoText, "clone", "contract", "tests", "metric", "number", "added", "longer", "unlisted"
+    NoText, "clone", "contract", "leak", "tests", "metric", "number", "added", "longer", "unlisted"
 ]
 
 

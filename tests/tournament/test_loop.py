@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.run.runs import settings as chosen_settings
-from tests.tournament.stage import critique, cut_off, document, play, shown_texts, vote
+from tests.tournament.stage import UNSEEN, critique, cut_off, document, play, shown_texts, vote
 
 from autoreason.contract import Contract
 from autoreason.errors import PanelFailed
@@ -236,6 +236,14 @@ async def test_a_leak_is_sent_back_once_and_what_remains_is_flagged() -> None:
     stubborn = await play({"pass/1/reviser/try/0": leaky, "pass/1/reviser/rewrite": leaky})
     assert stubborn.of(CandidateReady)[0].leaks == ("following the critique",)
     assert stubborn.delivered.evidence.leaks == 1
+    # Where no judge would see it, it is left out, unless the text so far has one itself.
+    unseen = await play({"reviser": leaky}, **UNSEEN, passes=1)
+    assert [each.reason for each in unseen.of(CandidateDropped)] == ["leak"]
+    assert unseen.delivered.text == "First text."
+    both = await play(
+        {"author": "First text, following the critique.", "reviser": leaky}, **UNSEEN, passes=1
+    )
+    assert both.of(CandidateReady)
 
 
 async def test_guidance_reaches_the_critic_of_its_pass_only() -> None:

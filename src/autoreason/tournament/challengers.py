@@ -29,6 +29,7 @@ from autoreason.tournament.writing import (
     MissingText,
     WrittenText,
     additions,
+    leaks_in,
     revise,
     reviser_key,
     violations,
@@ -45,8 +46,9 @@ TooLong = Callable[[str], str]
 class WorseText(NamedTuple):
     text: str
     detail: str
-    reason: Literal["metric", "number", "added", "longer"] = "metric"
-    """Its number is worse, or it has none; it says more than the texts it may only cut; or it is too long."""
+    reason: Literal["metric", "number", "added", "longer", "leak"] = "metric"
+    """Its number is worse, or it has none; it says more than the texts it may only cut; it is too long; or it gives
+    itself away, which no judge would see."""
 
 
 class Guard:
@@ -66,6 +68,9 @@ class Guard:
             return written
         if detail := self._too_long(written.text):
             return WorseText(written.text, detail, "longer")
+        is_seen = self._context.settings.judges > 0
+        if written.leaks and not is_seen and not leaks_in(self._context, self._incumbent):
+            return WorseText(written.text, ", ".join(written.leaks), "leak")
         metric = metric_of(self._context.task, "guard")
         if metric is None or same_text(written.text, self._incumbent):
             return written

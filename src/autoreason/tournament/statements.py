@@ -221,6 +221,7 @@ DROPPED = {
     "empty": "the reply was empty",
     "clone": "it is the same as another text",
     "contract": "it breaks a limit",
+    "leak": "it says that it is a rewrite",
     "tests": "it does not pass more public tests",
     "metric": "the metric calls it worse than the text so far",
     "number": "the metric gives it no number",

@@ -62,7 +62,7 @@ async def write(
     draft = await _request_whole(context, request, key)
     if isinstance(draft, MissingText):
         return draft
-    leaks = _leaks(context, draft.text)
+    leaks = leaks_in(context, draft.text)
     rewritten = bool(leaks)
     if leaks:
         prompt = context.prompts.render("fix_leak", text=draft.text, leaks=leaks)
@@ -79,7 +79,7 @@ async def write(
         )
         draft = await _send_back(context, request, sub_key(key, "repair"), draft, prompt)
     if rewritten or repaired:
-        leaks = _leaks(context, draft.text)
+        leaks = leaks_in(context, draft.text)
         breaches = violations(context, draft.text) + additions(draft.text, sources)
     return WrittenText(draft.text, draft.notes, rewritten, repaired, leaks, breaches)
 
@@ -169,10 +169,11 @@ def _read_text(context: JobContext, reply: str) -> Document:
 
 
 def _faults(context: JobContext, text: str) -> tuple[int, int, int]:
-    return len(_broken(context, text)), len(_echo(context, text)), len(_leaks(context, text))
+    return len(_broken(context, text)), len(_echo(context, text)), len(leaks_in(context, text))
 
 
-def _leaks(context: JobContext, text: str) -> tuple[str, ...]:
+def leaks_in(context: JobContext, text: str) -> tuple[str, ...]:
+    """What gives a text away as one that a model was asked for."""
     return find_leaks(text, *_sources(context), rules=context.task.contract.rules())
 
 
