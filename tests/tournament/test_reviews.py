@@ -14,7 +14,7 @@ from tests.tournament.stage import UNSEEN, Played, critique, document, play, sho
 
 from autoreason.contract import Contract
 from autoreason.events import CandidateDropped, CandidateReady, Incumbent, ReviewDecided
-from autoreason.exchange import Request
+from autoreason.exchange import BudgetQuery, Request
 from autoreason.settings import Models, make_settings
 from autoreason.story import build_story
 from autoreason.tournament.loop import likely_plan, max_plan, texts_per_ballot
@@ -92,6 +92,25 @@ async def test_more_texts_than_a_judge_ranks_are_reviewed_in_two_stages() -> Non
     assert all("Second text, made in 2." in each.values() for each in (*older, *newer))
     (review,) = played.of(ReviewDecided)
     assert (len(review.texts), review.winner) == (9, "pass 2")
+
+
+async def test_where_the_older_half_cannot_be_read_what_was_kept_meets_the_newer_texts() -> None:
+    def judge(request: Request) -> str:
+        known = vote("made in 2", *NEWEST)(request)
+        return "I cannot say." if "/older/" in request.key else known
+
+    def enough(query: BudgetQuery) -> str:
+        # Two judges in each of two stages, and those of the confirmation, are set aside.
+        assert query.after == 2 + 2 + 9
+        return ""
+
+    options: dict[str, Any] = {"review_every": 3, "ballot_texts": 4, "confirmation": 9}
+    options |= {"passes": 6, "reviewers": 3}
+    played = await play({"judge": judge, "budget_check": enough}, **UNSEEN | options)
+    assert [each.winner for each in played.of(ReviewDecided)] == ["pass 2"] * 2
+    last = [shown_texts(each) for each in played.asked("judge") if "review/6/judge" in each.key]
+    newer = {f"Second text, made in {number}." for number in (2, 5, 6)}
+    assert [{*each.values()} for each in last] == [newer] * 2
 
 
 async def test_a_first_draft_that_fresh_judges_prefer_is_delivered_and_not_praised_by_them() -> (
