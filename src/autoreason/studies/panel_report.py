@@ -174,6 +174,8 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
 
     def _lead(self) -> str:
         first, second = self.standings[:2]
+        if self.winner and (self.chance or 0.0) > BEYOND_CHANCE:
+            return f"all of {count(self.ballots, 'ranking')} put it first"
         if self.chance is not None:
             ahead = count(abs(round(first.points - second.points)), "point")
             return by_chance(f"a lead of {ahead} or more", self.chance)
@@ -247,7 +249,9 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
         raised = f"; with --judges {more} about {later}" if later else ""
         if now:
             return f"A favourite takes about {now} of {cast}{raised}."
-        return f"{cast} can show no favourite{raised}{' must agree' if later else ''}."
+        # By the lead in points a panel of many texts has a winner where votes tell no two of them apart.
+        can = "show a favourite only by a wide lead" if self.wins_by_chance else "show no favourite"
+        return f"{cast} can {can}{raised}{' must agree' if later else ''}."
 
     @property
     def leaders(self) -> list[str]:
@@ -449,6 +453,11 @@ def report(
     p = chance
     if p is None and top.wins > top.losses:
         p = top.p_value_adjusted
+    # Judges who agree on all places leave a small lead: that all put one text first is a claim of its own.
+    agreed = float(len(words)) ** (1 - len(judged))
+    if chance is not None and wins_by_chance + agreed <= BEYOND_CHANCE:
+        wins_by_chance += agreed
+        p = agreed if ordered[0].first_places == len(judged) else p
     is_won = p is not None and p <= BEYOND_CHANCE and len(_leaders(ordered, pairwise)) == 1
     counts, test = positions_of(ballots)
     lengths = lengths or dict.fromkeys(clusters, words)

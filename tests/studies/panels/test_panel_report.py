@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, permutations
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -239,6 +240,16 @@ def test_the_end_counts_judges_and_warns_of_a_taste_for_length() -> None:
     odd = ["bca", "bac", "abc", "abc", "abc", "cba", "cba"]
     said = report(strict(*odd), WORDS, cast(*odd), chance=0.9).summary()[0]
     assert "b leads, placed best on average, and first in 2 of 7 rankings" in said
+
+
+def test_many_texts_have_a_winner_by_a_wide_lead_or_where_all_put_it_first() -> None:
+    words = dict.fromkeys("abcdef", 9)
+    known: dict[str, Any] = {"chance": 0.11, "wins_by_chance": 0.04}
+    torn = report(strict(*["abcdef"] * 6, "fedcba"), words, [], **known)
+    assert torn.summary()[1] == "7 rankings can show a favourite only by a wide lead."
+    # Where all agree on the second, too, the lead of the first is small.
+    same = report(strict(*["abcdef"] * 7), words, [], **known)
+    assert (same.winner, same.conclusion) == ("a", "a wins: all of 7 rankings put it first")
 
 
 def test_position_says_where_it_is_not_that_of_all_votes() -> None:
