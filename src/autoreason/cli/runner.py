@@ -25,7 +25,6 @@ from autoreason.cli.command import print_message, with_flags
 from autoreason.cli.live import CELL, LAST_WAIT, Call, Live, View
 from autoreason.cli.outcome import OutputOptions
 from autoreason.events import LIFECYCLE
-from autoreason.files import certificates_folder
 from autoreason.job_types import Certify, Lab, Research
 from autoreason.journal.run_names import cell_name
 from autoreason.keys import sub_key
@@ -111,19 +110,13 @@ def _unused(settings: Settings) -> list[str]:
 
 def warn_of_failed_judges(settings: Settings, prompts: PromptSet) -> None:
     """Print in one line which judges of a panel failed their certificate, and in what."""
-    if not os.access(certificates_folder(), os.X_OK):
-        return
     from autoreason.prompts import built_in
+    from autoreason.run.prepared import certificates_of
     from autoreason.strategies import job_class
-    from autoreason.studies.certificate import find_certificate
 
     roles = job_class(settings.job).prompts
-    if isinstance(settings.job, Certify) or (roles is not None and "judge" not in roles):
-        return
-    judges = dict.fromkeys(settings.models.judges)
-    stored = [find_certificate(address, settings.server_of(address)) for address in judges]
-    failed = [each.certificate for each in stored if each and each.certificate.failed]
-    if failed:
+    is_judged = not isinstance(settings.job, Certify) and (roles is None or "judge" in roles)
+    if failed := [each for each in certificates_of(settings) if is_judged and each.failed]:
         named = "; ".join(f"{one.model} failed {', '.join(one.failed)}" for one in failed)
         see = f"`autoreason models --certificates {failed[0].model}`"
         short = built_in().with_short_judge().sources["judge"]

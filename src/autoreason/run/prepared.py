@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import secrets
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -294,7 +295,7 @@ def choose_prompts(settings: Settings, folder: Path | None = None) -> PromptSet:
 
 def _fails_as_judge(settings: Settings) -> bool:
     """Whether a judge of the panel failed its certificate in something that depends on how it is asked."""
-    if not (found := _certificates(settings)):
+    if not (found := certificates_of(settings)):
         return False
     from autoreason.studies.certificate import BALLOTS, DEFECTS
 
@@ -308,16 +309,16 @@ def _fit_ballots(settings: Settings) -> Settings:
     if not (isinstance(settings.job, Refine) and settings.reviewers):
         return settings
     used = job_class(settings.job).used_settings
-    found = [each.nine_texts for each in _certificates(settings)]
+    found = [each.nine_texts for each in certificates_of(settings)]
     is_failed = any(each and each.verdict == "failed" for each in found)
     if is_failed and (used is None or "ballot_texts" in used):
         return replace(settings, ballot_texts=min(settings.ballot_texts, _FEW_TEXTS))
     return settings
 
 
-def _certificates(settings: Settings) -> list[Certificate]:
+def certificates_of(settings: Settings) -> list[Certificate]:
     """Those of the judges that have one."""
-    if not certificates_folder().is_dir():
+    if not os.access(certificates_folder(), os.X_OK):
         return []
     # Certificates need imports that few commands use.
     from autoreason.studies.certificate import find_certificate
