@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,8 +62,11 @@ def run_page(
     about: Mapping[str, str] | None = None,
 ) -> str:
     """One self-contained file; `summary` are the lines that end the run."""
-    facts = took(story, spent, seconds, short_run(run))
-    outcome, *notes = [line for line in summary if line != facts] or [f"Run {run}"]
+    name, paid = short_run(run), spending(spent, seconds)
+    # What it took stands below, once.
+    costs = (took(story, spent, seconds, name), f"{paid} · {name}", f"{spending(spent, None)}, ")
+    left = [reduce(str.removeprefix, costs, line).lstrip(". ") for line in summary]
+    outcome, *notes = map(capital, list(filter(None, left)) or [f"Run {run}"])
     limits, drafted, ended = check_limits(story), story.draft, story.delivered
     rows: Sequence[tuple[str, str]] = ()
     if ended:
@@ -84,7 +87,7 @@ def run_page(
         story=story,
         outcome=outcome,
         notes=notes,
-        facts=[*_facts(story, limits), spending(spent, seconds)],
+        facts=[*_facts(story, limits), paid],
         fresh=describe_fresh_judges(story),
         fresh_ballots=fresh.ballots if fresh else (),
         draft=draft,
@@ -102,7 +105,7 @@ def run_page(
         limits=limits,
         spent_by_role=spent_by_role or {},
         evidence=rows,
-        records=statements.records_table(known) if known and known.shown else None,
+        records=statements.records_table(known, story) if known and known.shown else None,
         points=statements.passes_table(decided) if any(e.verdict for e in decided) else None,
         about=about or {},
         pieces=Fragments(),

@@ -156,7 +156,9 @@ class Result(Report):
         sections = [Section(sentences=rows)]
         known = self.story.task.knowledge if self.story.task else None
         if known and known.shown:
-            sections.append(Section("Records", tables=[statements.records_table(known)]))
+            sections.append(
+                Section("Records", tables=[statements.records_table(known, self.story)])
+            )
         sections += self._brief()
         if decided := [each.decided for each in self.story.passes if each.decided]:
             table = statements.passes_table(decided)
@@ -229,7 +231,7 @@ class Result(Report):
         if isinstance(work, Metric):
             rows.append(("Metric", statements.metric(work, self.story)))
         if self.story.task and self.story.task.knowledge:
-            rows.append(("Knowledge", statements.knowledge(self.story.task.knowledge)))
+            rows.append(("Knowledge", statements.knowledge(self.story.task.knowledge, self.story)))
         if seat := statements.predictor(self.story):
             rows.append(("Predictor", seat))
         if self.story.text is not None:

@@ -155,7 +155,17 @@ def critique(event: events.CritiqueWritten) -> str:
     return f"{count(found.total(), 'problem')}: {', '.join(parts)}{left_out}"
 
 
-def knowledge(found: Knowledge) -> str:
+_NO_CRITIC = "nobody: no critic was asked"
+
+
+def _has_critics(story: Story | None) -> bool:
+    """Whether critics were asked, or may still be: a run may end with its drafts."""
+    return not (story and story.end) or any(one.critiques for one in story.passes)
+
+
+def knowledge(found: Knowledge, story: Story) -> str:
+    if not (_has_critics(story) or found.facts or found.style or found.judges.all):
+        return f"{count(len(found.shown), 'record')} of {found.source}, shown to {_NO_CRITIC}"
     judged = "" if found.judges.all else "; judges were shown no outcomes"
     unlike = f"; {unlike_records(found)}" if found.unlike else ""
     return f"{count(len(found.shown), 'record')} of {found.source}{judged}{unlike}"
@@ -168,12 +178,13 @@ def unlike_records(found: Knowledge) -> str:
     return f"none of the {count(found.unlike, 'outcome')} is similar to the brief: the strongest are shown"
 
 
-def records_table(found: Knowledge) -> Table:
+def records_table(found: Knowledge, story: Story | None = None) -> Table:
     """The records that a run shows, with what became of them and who sees them."""
+    asked = _has_critics(story)
     shown = {
         "all": found.facts,
-        "authors and critics": found.style,
-        "critics": (*found.feedback, *found.critic.all),
+        "authors and critics" if asked else "authors": found.style,
+        "critics" if asked else _NO_CRITIC: (*found.feedback, *found.critic.all),
         "judges": found.judges.all,
     }
     rows = [
@@ -201,7 +212,8 @@ def written_with(story: Story) -> list[str]:
         reasons = dict.fromkeys(_why_no_vote(each, "predictor") for each in cast)
         panels, why = count(len(cast), "panel"), " or ".join(reasons)
         silent = f"; the predictor voted on none of {panels}: {why}"
-    return [f"Written with {knowledge(known)}{silent}."]
+    said = knowledge(known, story)
+    return [f"{'' if said.endswith(_NO_CRITIC) else 'Written with '}{said}{silent}."]
 
 
 def candidate(event: events.CandidateReady) -> str:

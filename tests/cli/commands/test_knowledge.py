@@ -132,6 +132,14 @@ def test_a_run_says_at_its_end_how_many_records_it_was_shown(inside: Inside, fol
         assert all(each in shown for each in ("Última hora", "abril", "critics"))
     assert unlike not in inside("run", "Olá!", *run[2:], "--dry-run").out
     assert "Written with" not in inside(*run[:-2]).err
+    drafts = (*run, "--max-words", "1", "--html", "drafts.html")
+    none = "2 records of kb, shown to nobody: no critic was asked"
+    for strategy in ("autoreason", "best_of_n"):
+        inside(*drafts, "--strategy", strategy)
+        page = (inside.folder / "drafts.html").read_text("utf-8")
+        assert page.count("<td>nobody: no critic was asked</td>") == 2
+        assert none in inside("show", "--evidence").out
+        assert page.partition("text-h")[0].count("$0.00") == 1
 
 
 def test_a_value_may_be_written_as_in_a_table(inside: Inside) -> None:
