@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rich.console import Console
@@ -44,14 +45,15 @@ _MIN_WIDTH = 20
 
 
 def print_overview(row: RunRow, result: Result) -> None:
-    """What it is, what it came to, and what happened in every round."""
+    """What it is, what it came to, why it stopped, and what happened in every round."""
     console, story = stdout_console(), result.story
     day = row.created.astimezone()
     title = f"{story.title} · {short_run(row.id)} · {day.day} {day:%b %Y, %H:%M}"
     is_text = story.writes == "text"
     lines = result.summary()
     if is_text and result.finished:
-        lines = [lines[0], *written_with(story)]
+        came_to = takewhile(lambda line: result.took not in line, lines)
+        lines = [*came_to, *written_with(story)]
     if row.live:
         lines = [f"Under way; to watch it: autoreason show {short_run(row.id)} --follow"]
     outcome.print_summary([title, *lines], console)
