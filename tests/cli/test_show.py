@@ -37,7 +37,8 @@ def finished(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> Inside:
 def test_each_round_is_a_line_with_one_judges_words_without_the_names_it_knew(
     finished: Inside,
 ) -> None:
-    title, first, stopped, _, draft, one, *others, review, _, more = finished("show").out.splitlines()
+    shown = finished("show").out.splitlines()
+    title, first, stopped, _, draft, one, *others, review, _, more = shown
     assert title.startswith("Write one sentence · ")
     assert first == "9 of 9 fresh judges prefer it to the first draft."
     assert stopped == "Stopped after 4 rounds: 3 times in a row no rewrite and no merge beat it."

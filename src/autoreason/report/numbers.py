@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 UNKNOWN = "–"
 """Shown in a table where nothing is known."""
 _MOST_DIGITS = 4
+_HEADING = re.compile(r"^\s*#+\s+", re.MULTILINE)
 _FOLDER = re.compile(r"^.*/(?=[^/]+\.(?:py:|gguf))")
 
 
@@ -185,8 +186,8 @@ def listed(names: Sequence[str]) -> str:
 
 
 def shorten(text: str, length: int) -> str:
-    """The text on one line; where it is cut, after a whole word, unless that loses much of it."""
-    line = " ".join(text.split())
+    """The text on one line, its headings unmarked; where it is cut, after a whole word, unless that loses much."""
+    line = " ".join(_HEADING.sub("", text).split())
     if len(line) <= length:
         return line
     whole = line[:length].rpartition(" ")[0]

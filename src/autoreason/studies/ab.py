@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import takewhile
 from math import ceil, fsum
+from operator import eq
 from pathlib import Path
 from random import Random
 from typing import ClassVar, Literal
@@ -215,11 +216,15 @@ def describe_origin(origin: str) -> str:
     return f"{KINDS[kind].the} of round {found[1]}"
 
 
-def _begins(texts: Sequence[str]) -> list[str]:
-    """How texts begin; where they begin alike, from a little before the first difference."""
-    parts = [_MARKS.sub("", text).split() for text in texts]
-    same = len([*takewhile(lambda each: len({*each}) == 1, zip(*parts, strict=False))]) - 2
-    return [shorten(" ".join(["…", *each[same:]] if same > 0 else each), _SHOWN) for each in parts]
+def _begins(texts: Sequence[str], length: int = 60) -> list[str]:
+    """How texts begin; those that begin alike, from a word before they differ."""
+    begins = [shorten(text, length) for text in texts]
+    parts = [shorten(text, len(text)).split() for text in texts]
+    for at in [at for at, begin in enumerate(begins) if begins.count(begin) > 1]:
+        beside = (zip(parts[at], each, strict=False) for each in parts if each is not parts[at])
+        same = max(len([*takewhile(lambda two: eq(*two), each)]) for each in beside)
+        begins[at] = shorten(" ".join(["…", *parts[at][max(0, same - 1) :]]), length)
+    return begins
 
 
 _MISMATCH = 0.001
@@ -228,12 +233,11 @@ _COMPARISONS = 60
 """Of texts in other tests, one fewer than a test has texts; with fewer nobody knows how far texts truly differ."""
 _DRAFT = "draft"
 _OF_PASS = re.compile(r"pass (\d+)(?:,? (AB|A|B)\b.*)?")
-_MARKS = re.compile(r"^\s*#+\s+", re.MULTILINE)
 _MAX_WORSE = 2
 """Texts that do worse and are named in one sentence."""
 _REACHED = 0.95
 """Of the planned readers; some addresses of any list do not exist."""
-_SHOWN, _NAMED = 60, 28
+_NAMED = 28
 _TONES: dict[str, Literal["good", "bad"]] = {"better": "good", "worse": "bad"}
 
 
@@ -248,10 +252,6 @@ class ArmResult(Struct, frozen=True, kw_only=True):
     """From the control; the interval holds however often it is looked at. None for the control."""
     shrunken: float | None
     """The rate that is expected when it is tried again; None where other tests are too few or the split unequal."""
-
-    @property
-    def name(self) -> str:
-        return f"{self.code} “{shorten(_MARKS.sub('', self.text), _NAMED)}”"
 
     @property
     def points(self) -> str:
@@ -300,6 +300,12 @@ class AbReport(Report):
         """Whether readers were not split as planned."""
         return self.mismatch < _MISMATCH
 
+    def _names(self) -> dict[str, str]:
+        begins = _begins([arm.text for arm in self.arms], _NAMED)
+        return {
+            arm.code: f"{arm.code} “{each}”" for arm, each in zip(self.arms, begins, strict=True)
+        }
+
     @property
     def conclusion(self) -> str:
         if self.is_unequal:
@@ -307,7 +313,8 @@ class AbReport(Report):
                 "the readers were not split equally, so something chose among them and no rate can be "
                 "compared: chance splits so unevenly less than once in 1,000 tests; find out what, and begin again"
             )
-        control = next(arm.name for arm in self.arms if arm.code == self.control)
+        names = self._names()
+        control = names[self.control]
         better = [arm for arm in self.arms if arm.verdict == "better"]
         worse = [arm for arm in self.arms if arm.verdict == "worse"]
         least, planned = min(arm.n for arm in self.arms), f"{self.planned:,} planned readers"
@@ -317,12 +324,12 @@ class AbReport(Report):
             best = max(better, key=lambda arm: arm.count / arm.n)
             expected = "" if best.shrunken is None else f"; expect {best.expected}"
             by = f"{best.points} points{expected}{early}"
-            return f"{best.name} does better than {control}: {by}"
+            return f"{names[best.code]} does better than {control}: {by}"
         if worse:
             does = "does" if len(worse) == 1 else "do"
-            some = [arm.name for arm in worse]
-            names = listed(some) if len(some) <= _MAX_WORSE else f"{len(some)} texts"
-            return f"none is shown to do better than {control}; {names} {does} worse{early}"
+            some = [names[arm.code] for arm in worse]
+            those = listed(some) if len(some) <= _MAX_WORSE else f"{len(some)} texts"
+            return f"none is shown to do better than {control}; {those} {does} worse{early}"
         return f"no text is shown to do better than {control}{early}"
 
     def sections(self) -> list[Section]:
@@ -332,17 +339,20 @@ class AbReport(Report):
             sizes = Table(columns, [(arm.code, f"{arm.n:,}") for arm in self.arms])
             return [Section(sentences=read_as, tables=[sizes])]
         is_expected = any(arm.shrunken is not None for arm in self.arms)
-        over = f"points over {self.control}"
-        measured = ["readers", "rate (95 %)", over, *["expected"] * is_expected]
-        leasts = {"code": 0, "text": 22, "from": 16}
-        columns = [Column(name, figures=False, least=least) for name, least in leasts.items()]
-        columns += [*figures(*measured), *words("verdict")]
+        # On 80 columns what differs, how far and what of it holds is one table.
+        keys = {"code": (0, 0), "text": (0, 18), "from": (1, 16)}
+        columns = [Column(name, False, *each) for name, each in keys.items()]
+        columns += [
+            Column("readers", spare=1),
+            *figures("rate (95 %)", f"points over {self.control}"),
+        ]
+        columns += [*words("verdict"), *figures("expected")[:is_expected]]
         rows = [
             (
                 *(arm.code, begins),
                 *(describe_origin(arm.origin).removeprefix("the "), f"{arm.n:,}"),
-                *(percent_interval(arm.rate, 1), arm.points, *[arm.expected] * is_expected),
-                arm.verdict,
+                *(percent_interval(arm.rate, 1), arm.points),
+                *(arm.verdict, *[arm.expected] * is_expected),
             )
             for arm, begins in zip(self.arms, _begins([e.text for e in self.arms]), strict=True)
         ]
@@ -371,16 +381,15 @@ class AbReport(Report):
     def page_sections(self) -> list[Section]:
         if self.is_unequal:
             return self.sections()
-        control = next(arm.name for arm in self.arms if arm.code == self.control)
-        rows = []
+        names, rows = self._names(), []
         for arm in self.arms:
             if by := arm.difference:
                 said = f"{points(by)} points: {arm.verdict}"
-                rows.append(Interval(arm.name, by, said, _TONES.get(arm.verdict, "")))
+                rows.append(Interval(names[arm.code], by, said, _TONES.get(arm.verdict, "")))
         chart = interval_chart(
-            f"Points over {control}",
+            f"Points over {names[self.control]}",
             rows,
-            sides=(f"{control} does better", "the text does better"),
+            sides=(f"{names[self.control]} does better", "the text does better"),
             middle=0.0,
             scale=None,
             show=lambda value: f"{value * 100:+.3g}",

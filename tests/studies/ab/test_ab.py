@@ -21,7 +21,7 @@ from autoreason.run.knowledge import plan_ab, report_ab
 from autoreason.run.result import Result
 from autoreason.stats.power import sample_size
 from autoreason.story import RecordedPass, Story
-from autoreason.studies.ab import AbPlan, plan_of, read_plan
+from autoreason.studies.ab import AbPlan, plan_of, read_plan, report_of
 from autoreason.task import Task
 
 
@@ -68,9 +68,16 @@ def test_a_plan_of_a_run_that_delivered_its_draft_says_so() -> None:
 
 
 def test_texts_that_begin_alike_are_shown_from_where_they_differ() -> None:
-    texts = [f"# Tides\n\nThe moon pulls the {what}." for what in ("sea", "water", "air")]
-    rows = plan_of(told(*texts), "run", 2).sections()[0].tables[0].rows
-    assert all(str(row[2]).startswith("… pulls the ") for row in rows)
+    begun = "# Tides\n\nTwice a day the moon, which is far away, pulls all of the"
+    plan = plan_of(told(f"{begun} sea.", f"{begun} air."), "run", 2, base=0.2, lift=0.2)
+    rows = plan.sections()[0].tables[0].rows
+    assert {row[2] for row in rows} == {"… the sea.", "… the air."}
+    wins = {arm.code: (500 - 100 * (arm.code == plan.control), 2000) for arm in plan.arms}
+    report = report_of(plan, wins)
+    assert "“… the air.” does better than " in report.conclusion
+    assert "“… the sea.”: +" in report.conclusion
+    table = report.sections()[0].tables[0].to_text(80)
+    assert re.search(r" 25.0 % \(.* to .*\)  \+5.0 \(\+.* to \+.*\)  better\n", table)
 
 
 def test_a_plan_is_not_written_over(plan: AbPlan, tmp_path: Path) -> None:
@@ -90,8 +97,7 @@ def test_the_better_text_is_found_and_its_outcome_handed_on(plan: AbPlan, tmp_pa
     kb.mkdir()
     report = report_ab(fill_in(tmp_path / "test", counts), knowledge=kb, metric="Opens")
     texts = {arm.code: " ".join(arm.text.lstrip("# ").split())[:15] for arm in plan.arms}
-    assert report.conclusion.startswith(f"{others[0]} “{texts[others[0]]}")
-    assert f"does better than {plan.control} “{texts[plan.control]}" in report.conclusion
+    assert re.match(f"{others[0]} “.*” does better than {plan.control} “.*”: ", report.conclusion)
     assert len(wrap(report.sentence, 80)) <= 3
     rates = next(row[4] for row in report.sections()[0].tables[0].rows if row[0] == others[0])
     assert re.fullmatch(r"29\.9 % \(\d\d\.\d to \d\d\.\d\)", str(rates))
@@ -186,10 +192,8 @@ def test_a_text_that_does_worse_is_named_and_others_are_undecided(
     worse, other = (arm for arm in plan.arms if arm.code != plan.control)
     counts = {plan.control: (1200, 6000), worse.code: (800, 6000), other.code: (1210, 6050)}
     report = report_ab(fill_in(tmp_path / "test", counts))
-    begins = " ".join(worse.text.lstrip("# ").split())[:15]
     assert "none is shown to do better than" in report.conclusion
-    assert f"; {worse.code} “{begins}" in report.conclusion
-    assert report.conclusion.endswith("does worse")
+    assert re.search(f"; {worse.code} “[^”]*” does worse$", report.conclusion)
     verdicts = {row[0]: row[-1] for row in report.sections()[0].tables[0].rows}
     assert verdicts == {plan.control: "control", worse.code: "worse", other.code: "undecided"}
 
