@@ -219,6 +219,22 @@ def test_an_outcome_that_several_lines_say_alike_is_used_once(tmp_path: Path) ->
     assert import_table(tmp_path / "export.csv", tmp_path)[1] == 0
 
 
+def test_a_sending_that_is_exported_twice_with_other_numbers_counts_once(tmp_path: Path) -> None:
+    mails = (
+        "subject,opens,sent,list,date\nA,{},x,2025-03-01\nB,2,10,x,2025-03-01\nA,2,9,x,2025-03-08\n"
+    )
+    files = {
+        "1.csv": mails.format("20,90"),
+        "2.csv": mails.format("24,91"),
+        "kb.toml": 'private = ["1.csv"]',
+    }
+    content = read_folder(write(tmp_path, files))
+    said = "1 sending is there twice with other numbers; the line with most readers is used: "
+    assert f"{said}1.csv:2 and 2.csv:2" in content.problems
+    found = [(each.text, each.result and each.result.n, each.private) for each in content.records]
+    assert sorted(found) == [("A", 9, True), ("A", 91, True), ("B", 10, True)]
+
+
 def test_a_table_is_read_by_the_rules_of_the_folder_it_goes_to(tmp_path: Path) -> None:
     (tmp_path / "kb.toml").write_text('better = "lower"\n[tables."t.csv"]\ntext = "B"\n')
     table = tmp_path / "t.csv"

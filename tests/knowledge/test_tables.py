@@ -73,7 +73,7 @@ def test_lines_that_cannot_be_used_are_named_and_the_rest_works() -> None:
         "mails.csv, line 3: there is no text",
         "mails.csv, line 4: 'many' is not a number",
         "mails.csv, line 5: nothing says how the text did: no opens",
-        "mails.csv, line 6: nothing says how the text did",
+        "mails.csv, line 6: nothing says how the text did: sent is 0",
     ]
 
 
@@ -182,7 +182,17 @@ def test_dates_of_several_forms_are_read_and_other_lines_are_used_without() -> N
 
 def test_a_line_for_spreadsheets_and_a_title_are_skipped() -> None:
     assert len(read("sep=;\nsubject;opens;sent\nA;1;10\nB;2;10\n").records) == 2
-    assert len(read("Report of May\n\nsubject,opens,sent\nA,1,10\nB,2,10\n").records) == 2
+    for title in ("Report of May\n\n", "Report of May,for Anna\n", "Mailings,May,,\n,,\n"):
+        assert len(read(f"{title}subject,opens,sent\nA,1,10\nB,2,10\n").records) == 2
+
+
+def test_a_row_that_sums_up_others_is_no_text_and_a_text_about_all_is() -> None:
+    sums = ("Gesamt M1", "Durchschnitt M2", "Total Mailing M1", "M2 gesamt", "Average", "Ø M1")
+    texts = ("Gesamtpaket ab 99 €", "Total entspannt", "Summe der Teile")
+    rows = "".join(f"{each};M{at % 2 + 1};100;9\n" for at, each in enumerate((*texts, *sums)))
+    found = read(f"Betreff;Mailing;Zugestellt;Öffnungen\n{rows}–;Summe;400;36\n")
+    assert tuple(record.text for record in found.records) == texts
+    assert all("is a summary row" in each for each in found.problems)
 
 
 def test_quoted_lines_may_contain_everything() -> None:

@@ -135,7 +135,7 @@ def wrap_parts(line: str, width: int) -> list[str]:
         if len(joined) <= width:
             lines[-1:] = [joined]
         else:
-            lines += wrap(part, width)
+            lines += wrap(part, width, "  " * (len(part) - len(part.lstrip())))
     return lines
 
 

@@ -410,6 +410,11 @@ def _find_phrase(header: str, phrases: str) -> int | None:
     return next((at for at, phrase in enumerate(phrases.split(", ")) if fits(phrase)), None)
 
 
+def is_known(header: str) -> bool:
+    """Whether a column can be called so."""
+    return any(_find_phrase(header, e) is not None for e in (*_WORDS.values(), *_METRICS.values()))
+
+
 @lru_cache(1000)
 def find_metric(header: str) -> str:
     """What a column is about: `open rate`, `click rate`, `conversion rate`; empty where that is none or several."""

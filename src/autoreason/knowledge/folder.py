@@ -36,12 +36,13 @@ from autoreason.knowledge.tables import (
     TOO_LONG,
     TableReading,
     check_outcome,
+    join_alike,
     read_better,
     read_named,
     read_table,
 )
 from autoreason.knowledge_records import CHOSEN, Record, RecordedOutcome, RecordKind
-from autoreason.report.numbers import count
+from autoreason.report.numbers import count, shorten
 from autoreason.task import split_front_matter
 
 CONFIG = "kb.toml"
@@ -124,7 +125,7 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
         except InvalidInput as error:
             problems.append(f"{name}: {str(error).removeprefix(f'{name}: ')}")
             continue
-        problems += found.problems
+        problems += join_alike(found.problems)
         allowed = _matches(name, config.allow)
         records = [replace(each, allowed=True) if allowed else each for each in found.records]
         imported = found.imported if name == FILE else frozenset()
@@ -135,6 +136,7 @@ def read_folder(path: str | Path) -> KnowledgeFolder:
             if own or not (records or apart):
                 readings.append((FileReading(**about), own))
     problems += _leave_out_duplicates(readings)
+    problems += _leave_out_recounts(readings)
     _divide_groups(readings, config)
     return KnowledgeFolder(
         path=str(path),
@@ -161,6 +163,29 @@ def _leave_out_duplicates(readings: list[tuple[FileReading, list[Record]]]) -> I
         readings[at] = replace(reading, records=len(kept)), kept
         for file, number in twice.items():
             yield f"{reading.file}: {count(number, 'duplicate')} left out, already in {file}"
+
+
+def _leave_out_recounts(readings: list[tuple[FileReading, list[Record]]]) -> Iterator[str]:
+    """Use a sending that several lines count otherwise once, by most readers; names the lines."""
+    sent: dict[Hashable, list[Record]] = {}
+    for each in chain.from_iterable(found for _, found in readings):
+        if each.result and each.when:
+            same = one_line(each.text), each.group, each.audience, each.when, each.result.metric
+            sent.setdefault(same, []).append(each)
+    # One line may have a test in which a text is twice, with two pictures.
+    again = [some for some in sent.values() if len({each.source for each in some}) > 1]
+    used: dict[str, Record | None] = {each.id: None for some in again for each in some}
+    for some in again:
+        most = max(reversed(some), key=lambda each: (each.result and each.result.n) or 0)
+        used[most.id] = replace(most, private=any(each.private for each in some))
+    for at, (reading, found) in enumerate(readings if again else ()):
+        kept = [own for each in found if (own := used.get(each.id, each))]
+        readings[at] = replace(reading, records=len(kept)), kept
+    lines = "; ".join(" and ".join(each.source for each in some) for some in again)
+    if again:
+        number = count(len(again), "sending is", "sendings are")
+        once = "there twice with other numbers; the line with most readers is used"
+        yield f"{number} {once}: {shorten(lines, _MAX_SHOWN)}"
 
 
 def _divide_groups(readings: list[tuple[FileReading, list[Record]]], config: FolderConfig) -> None:

@@ -32,8 +32,8 @@ from autoreason.stats.shares import exact_share
 _MAX_NAMED = 5
 """Lists, texts at either end of one, and what to put right on a page."""
 _MAX_SHOWN = 120
-_COLUMNS, _MAX_LINES = 80, 3
-"""Of a summary: its width, and the groups that it names."""
+_MAX_LINES = 3
+"""Groups that a summary names."""
 _MAX_GROUPS, _MAX_TABLED = 20, 200
 """Of which a terminal and a page show the ends."""
 _TO_MODELS = "Lines that address a model, shown to models only if kb.toml says `allow`"
@@ -91,7 +91,7 @@ class RankedGroup(msgspec.Struct, frozen=True):
 
     def show_lift(self, lift: float) -> str:
         """In points of a hundred where it is one of shares; never a false 0."""
-        return signed(lift * 100) if self.is_share else f"{lift:+.3g}"
+        return f"{signed(lift * 100)} points" if self.is_share else f"{lift:+.3g}"
 
     def rows(self) -> list[tuple[str, ...]]:
         return [
@@ -114,7 +114,7 @@ class FolderReport(Report):
     digest: str
     kinds: dict[str, int]
     ranked: tuple[RankedGroup, ...]
-    """Which texts did best and worst, each within its own group; the group with most readers first."""
+    """Which texts did best and worst, each within its own group; what differs most first."""
     unranked: int
     """Results without a number of readers, which luck alone may have made."""
     grouped_by: str
@@ -154,7 +154,7 @@ class FolderReport(Report):
         hint = "Each text is compared with its own group. Unless readers were assigned by lot, these are hints."
         shown, others = self.ranked[:_MAX_NAMED], self.ranked[_MAX_NAMED:]
         if others:
-            hint += f" Of {len(self.ranked):,} groups, the {_MAX_NAMED} with most readers; the others are below."
+            hint += f" Of {len(self.ranked):,} groups, the {_MAX_NAMED} that differ most; the others are below."
         charts = [_chart(each) for each in shown]
         best = [Section(self._best_and_worst, [("", hint)], charts=charts)] if charts else []
         pairs = f"{count(self.pairs, 'pair')} of {count(self.paired_groups, 'group')} can be used"
@@ -178,16 +178,17 @@ class FolderReport(Report):
         return f"Best and worst by {self.grouped_by or 'group'}"
 
     def summary(self, took: str = "") -> list[str]:  # noqa: ARG002
-        """What there is, the best and the worst text of the groups with most readers, and what to check."""
+        """What there is, the best and the worst text of the groups that differ most, and what to check."""
         lines = [self.sentence]
         if shown := self.ranked[:_MAX_LINES]:
-            of = f"; {len(shown)} of {len(self.ranked):,}" if len(shown) < len(self.ranked) else ""
+            of = f"; the {len(shown)} of {len(self.ranked):,} that differ most"
+            of *= len(shown) < len(self.ranked)
             lines.append(f"{self._best_and_worst} (over its mean, adjusted for luck{of}):")
-            for each in shown:
-                room = (_COLUMNS - len(each.group)) // 2 - 9
-                two = (each.ends[0], each.ends[-1])
-                ends = (f"{each.show_lift(end.lift)} {shorten(end.text, room)}" for end in two)
-                lines.append(f"  {each.group}: {' · '.join(ends)}")
+            lines += (
+                f"  {each.show_lift(end.lift)} in {each.group}: {shorten(end.text, _MAX_SHOWN)}"
+                for each in shown
+                for end in (each.ends[0], each.ends[-1])
+            )
         wrong = [*self.metrics, *self.problems]
         to_models = f"{count(len(self.to_models), 'line')} that may address a model"
         if wrong or self.to_models:
@@ -198,7 +199,7 @@ class FolderReport(Report):
 
     def sections(self) -> list[Section]:
         return [
-            *_tabled(f"{self._best_and_worst}, most readers first", self.ranked[:_MAX_GROUPS]),
+            *_tabled(f"{self._best_and_worst}, what differs most first", self.ranked[:_MAX_GROUPS]),
             Section(tables=self._files(), sentences=self._sentences()),
             *_named(_TO_MODELS, self.to_models),
             *_named("To check", self.problems),
@@ -219,12 +220,12 @@ class FolderReport(Report):
             ("Private", self.private, "for local models only"),
             ("Picked", self.picked, "which inform critics and are left out of tests"),
             ("No error", self.no_error, "without n of a share or se, in no pair"),
+            ("Pairs", self.pairs, "that can be tested: texts that differ beyond their error"),
             (
-                "Pairs",
-                self.pairs,
-                "of texts of one group that differ beyond their error and can be tested",
+                "Not tested",
+                self.untested,
+                f"{'pair' if self.untested == 1 else 'pairs'}: {UNTESTED}",
             ),
-            ("Not tested", self.untested, f"pairs: {UNTESTED}"),
         ]
         found = [(label, f"{number:,} {what}".strip()) for label, number, what in counted if number]
         warnings = [("Metrics", each) for each in self.metrics]
@@ -359,7 +360,10 @@ def _rank(records: Sequence[Record]) -> list[RankedGroup]:
             )
         readers, mean = sum(own.n or 0 for _, own in texts), texts[0][1].mean
         found.append(RankedGroup(group, kind.metric, n, readers, mean, is_share, tuple(ends)))
-    return sorted(found, key=lambda each: -each.readers)
+    # Shares first: their differences are points, whatever was measured.
+    return sorted(
+        found, key=lambda each: (not each.is_share, -abs(each.ends[0].lift - each.ends[-1].lift))
+    )
 
 
 def _tabled(title: str, groups: Sequence[RankedGroup]) -> list[Section]:

@@ -251,7 +251,9 @@ class PredictorTest(Report):
             return f"for every pair, records of {earlier}"
         if self.undated == self.pairs:
             return f"groups have no dates: for every pair, records of {others}"
-        return f"records of {earlier}; for {self.undated:,} pairs without a date, of {others}"
+        return (
+            f"records of {earlier}; for {count(self.undated, 'pair')} without a date, of {others}"
+        )
 
 
 def evaluate_predictor(

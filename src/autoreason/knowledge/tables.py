@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import Path
@@ -23,6 +23,7 @@ from autoreason.knowledge.columns import (
     find_metric,
     guess_day_first,
     guess_number_format,
+    is_known,
     is_measurable,
     is_missing,
     is_rate,
@@ -32,7 +33,7 @@ from autoreason.knowledge.columns import (
     read_verdict,
 )
 from autoreason.knowledge_records import CHOSEN, Record, RecordedOutcome, RecordKind
-from autoreason.report.numbers import count
+from autoreason.report.numbers import count, shorten
 
 _SAMPLE = 500
 MAX_TEXT = 1_000_000
@@ -41,11 +42,13 @@ TOO_LONG = f"a text is over {MAX_TEXT:,} characters; shorten or split it"
 _KINDS = get_args(RecordKind)
 _PAIRS = (("winner", "loser"), ("chosen", "rejected"))
 """Names of the two texts where a line says which of two was preferred."""
-SUMS = re.compile(
-    "sum|(?:gesamt)?summe|(?:ins)?gesamt|(?:grand )?totals?|totale|somme|suma|soma|average|avg|mean|median|"
-    "(?:gesamt)?durchschnitt|mittelwert|mittel|schnitt|moyenne|promedio|[ø∅](?: .*)?"
+_SUMS = (
+    "(?:sum|(?:gesamt)?summe|(?:ins)?gesamt|(?:grand )?totals?|totale|somme|suma|soma|average|avg|mean|median|"
+    "(?:gesamt)?durchschnitt|mittelwert|mittel|schnitt|moyenne|promedio|[ø∅](?: .*)?)"
 )
-"""What a row is called that is about all others."""
+_SUM = re.compile(rf"^{_SUMS}\b|\b{_SUMS}$")
+_TOP, _MANY = 10, 3
+"""Lines among which the names of columns are, and which, beside the first, make problems of one kind one sentence."""
 _Read = TypeVar("_Read")
 _NOT_PRIVATE = frozenset(["no", "n", "false", "0", "nao", "nein", "non", "public"])
 
@@ -125,6 +128,25 @@ def read_rows(data: bytes) -> list[Row]:
     return rows
 
 
+def is_summary(name: str, others: Iterable[object]) -> bool:
+    """Whether a row is called a sum or a mean: of all, or of one of `others`."""
+    rest = _SUM.sub("", plain := plain_name(name)).strip()
+    return rest != plain and (not rest or rest in map(plain_name, map(str, others)))
+
+
+def join_alike(problems: Iterable[str]) -> Iterator[str]:
+    """The problems; one sentence for those of one kind that many lines have."""
+    kinds: dict[str, list[str]] = {}
+    for each in problems:
+        kinds.setdefault(re.sub(r"'[^']*'|\d+", "", each), []).append(each)
+    for first, *others in kinds.values():
+        lines = ", ".join(found[1] for e in others if (found := re.search(r", line (\d+):", e)))
+        if len(others) < _MANY or not lines:
+            yield from (first, *others)
+        else:
+            yield f"{first} ({len(others):,} more lines: {shorten(lines, 40)})"
+
+
 def _find_delimiter(text: str) -> str:
     first = text[:20_000]
     if stated := re.match(r"sep=(.)\r?\n", first):
@@ -145,14 +167,15 @@ def _read_csv(name: str, text: str, delimiter: str, problems: list[str]) -> Iter
     reader = csv.reader((line.replace("\0", "") for line in stream), delimiter=delimiter)
     header: list[str] | None = None
     line = 1
-    for cells in reader:
+    top = _find_header(text, delimiter)
+    for at, cells in enumerate(reader):
         if header is None:
             # Some exports begin with a title or a line for spreadsheets.
-            if sum(bool(cell.strip()) for cell in cells) > 1:
+            if at >= top and _filled(cells) > 1:
                 names = [cell.strip() for cell in cells]
                 header = [
-                    f"{each}, column {at + 1}" if each and each in names[:at] else each
-                    for at, each in enumerate(names)
+                    f"{each}, column {own + 1}" if each and each in names[:own] else each
+                    for own, each in enumerate(names)
                 ]
                 again = dict.fromkeys(each for each in names if each and names.count(each) > 1)
                 problems += (f"{name}: two columns are called {each!r:.60}" for each in again)
@@ -168,6 +191,19 @@ def _read_csv(name: str, text: str, delimiter: str, problems: list[str]) -> Iter
         elif any(cell.strip() for cell in cells):
             yield Row(line, dict(zip(header, cells, strict=False)))
         line = reader.line_num + 1
+
+
+def _filled(cells: Sequence[str]) -> int:
+    return sum(bool(cell.strip()) for cell in cells)
+
+
+def _find_header(text: str, delimiter: str) -> int:
+    """Which row names columns: the first of several cells, or a longer one with more of the usual names."""
+    rows = list(islice(csv.reader(io.StringIO(text[:20_000], ""), delimiter=delimiter), _TOP))
+    sizes = list(map(_filled, rows))
+    first = next((size for size in sizes if size > 1), 0)
+    longer = [at for at, size in enumerate(sizes) if size > first or at == sizes.index(first)]
+    return max(longer, key=lambda at: sum(map(is_known, rows[at])), default=0) if first else 0
 
 
 def _read_json_lines(name: str, text: str, problems: list[str]) -> Iterator[Row]:
@@ -224,7 +260,7 @@ def read_better(value: object) -> Literal["higher", "lower"]:
 def check_outcome(found: RecordedOutcome) -> RecordedOutcome:
     """The outcome itself; raises ValueError where no world could give it."""
     if found.n is not None and not (found.n >= 1 and is_measurable(found.n)):
-        raise ValueError(f"n is {found.n!s:.60}, which is impossible")
+        raise ValueError(f"n is {found.n!s:.60}; give the number of readers, or leave it out")
     if found.se is not None and not (found.se >= 0 and is_measurable(found.se)):
         raise ValueError(f"the standard error is {found.se:g}, which is impossible")
     # A rate of growth may be above 100 %, one of opens or clicks may not.
@@ -241,6 +277,8 @@ class _RowReader:
         self._name, self._better, self._private = table
         self._columns = columns
         self._headers = {key for row in sample for key in row.cells}
+        groups = [(at, row.cells.get(at)) for at in columns.group_parts for row in sample]
+        self._groups = {name for at, each in groups for name in (str(each), f"{at} {each}")}
 
         def values(column: str) -> list[object]:
             return [row.cells.get(column) for row in sample]
@@ -272,9 +310,9 @@ class _RowReader:
         if _is_own(cells):
             return self._read_own(cells, source, row.line)
         text = str(cells.get(columns.text) or "").strip()
-        named = [text] if text else [each for each in cells.values() if isinstance(each, str)]
-        if summary := next((each for each in named if SUMS.fullmatch(plain_name(each))), ""):
-            raise ValueError(f"{summary.strip()!r} is a summary row, not a text")
+        for each in [*cells.values()] if is_missing(text) else [text]:
+            if isinstance(each, str) and is_summary(each, chain(cells.values(), self._groups)):
+                raise ValueError(f"{each.strip()!r} is a summary row, not a text")
         if not columns.text or not text:
             raise ValueError("there is no text")
         when = self._read_when(cells.get(columns.when), row.line)
@@ -288,6 +326,7 @@ class _RowReader:
         if result is None and verdict is None and score is None:
             results = (columns.count, columns.n, columns.value, columns.verdict, columns.score)
             missing = [f"no {name}" for name in results if name and not self._text(name, cells)]
+            missing += [f"{columns.n} is 0"] * (self._count(columns.n, cells) == 0)
             raise ValueError(": ".join(filter(None, [_NOTHING, " and ".join(missing)])))
         chosen = self._constant("chosen", cells).casefold()
         said = self._text(columns.private, cells)
@@ -334,7 +373,8 @@ class _RowReader:
 
     def _read_result(self, cells: Mapping[str, Any]) -> RecordedOutcome | None:
         columns = self._columns
-        n = self._count(columns.n, cells)
+        if (n := self._count(columns.n, cells)) == 0:
+            return None
         measure = columns.count or columns.value
         name = f"{measure}/{columns.n}" if columns.count else measure
         is_share = columns.count or is_rate(measure) or self._formats[measure].percent

@@ -23,7 +23,7 @@ from autoreason.fields import plainly
 from autoreason.files import write
 from autoreason.knowledge.columns import ColumnGuess, Columns, NumberFormat, find_metric, plain_name
 from autoreason.knowledge.standing import find_standings
-from autoreason.knowledge.tables import SUMS, read_named, read_rows
+from autoreason.knowledge.tables import is_summary, read_named, read_rows
 from autoreason.knowledge_records import Chosen, Record, RecordedOutcome
 from autoreason.parsing.documents import same_text
 from autoreason.report.charts import Interval, interval_chart
@@ -136,8 +136,9 @@ def plan_of(
         raise InvalidInput(f"the text of run {run} breaks a limit of its brief; name another run")
     if not 2 <= arms <= most:
         remedy = f"give 2 to {most} for `texts`" if most > 1 else "name another run"
-        kept = " and keep its limits" if story.task and story.task.contract.rules() else ""
-        raise InvalidInput(f"run {run} has {len(texts)} texts that differ{kept}; {remedy}")
+        kept = " within its limits" if story.task and story.task.contract.rules() else ""
+        number = count(len(texts), "different text")
+        raise InvalidInput(f"run {run} has {number}{kept}; {remedy}")
     rng = Random(seed)
     origins = list(texts)
     drawn = ceil(arms / _DRAWN) if arms > 2 else 0
@@ -473,7 +474,7 @@ def read_results(path: Path, codes: Collection[str]) -> tuple[dict[str, tuple[in
     sums = []
     for line, cells in rows:
         name = cells.get(code, "").strip().upper()
-        if name not in codes and any(map(SUMS.fullmatch, map(plain_name, cells.values()))):
+        if name not in codes and any(is_summary(each, cells.values()) for each in cells.values()):
             sums.append(f"line {line}, a summary row")
             continue
         try:

@@ -32,10 +32,11 @@ def folder(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_check_shows_what_was_understood_and_what_was_not(inside: Inside, folder: Path) -> None:
     short = inside("knowledge", "check", "kb")
     assert short.status == 0
-    first, lists, texts, wrong = short.out.splitlines()
+    first, lists, best, worst, wrong = short.out.splitlines()
     assert first == "2 results and 1 fact in kb (1 group): 1 pair of texts differs clearly."
     assert lists.startswith("Best and worst by Kampagne (")
-    assert re.fullmatch(r"  abril: \+\d+\.\d Última hora · -\d+\.\d Olá", texts)
+    assert re.fullmatch(r"  \+\d+\.\d points in abril: Última hora", best)
+    assert re.fullmatch(r"  -\d+\.\d points in abril: Olá", worst)
     assert wrong == "To check: mails.csv, line 4: 'viele' is not a number · 1 more: --evidence"
     done = inside("knowledge", "check", "kb", "--evidence")
     columns = "text: Subject, count: Öffnungen, n: Versendet, group: Kampagne"
@@ -48,11 +49,9 @@ def test_check_shows_what_was_understood_and_what_was_not(inside: Inside, folder
     assert len(found["to_models"]) == len(found["problems"]) == 1
     rest = "".join(f"x,9,{at}\n" for at in range(10))
     (folder / "mails.csv").write_text("Subject,Sent,Opens\n" + "x,1,viele\n" * 9 + rest)
-    assert "8 more" not in (all_of_it := inside("knowledge", "check", "kb", "--evidence").out)
-    assert all(f"mails.csv, line {at}: " in all_of_it for at in range(2, 11))
-    assert "line 2: 'viele' is not a number · 9 more: --evidence" in (
-        inside("knowledge", "check", "kb").out
-    )
+    many = "mails.csv, line 2: 'viele' is not a number (8 more lines: 3, 4, 5, 6, 7, 8, 9, 10)"
+    for also in (("--evidence",), ()):
+        assert many in " ".join(inside("knowledge", "check", "kb", *also).out.split())
     (folder / "mails.csv").unlink()
     (folder / "facts" / "price.md").unlink()
     assert inside("knowledge", "check", "kb").status == 1
@@ -152,9 +151,8 @@ def test_a_value_may_be_written_as_in_a_table(inside: Inside) -> None:
     assert record.result == RecordedOutcome(metric="result", value=0.38)
     assert "'12,5' is not a count; write it like 12098" in inside(*add, "--n", "12,5").err
     assert inside(*add, "--n", "12.098").status == 0
-    assert [each.result.n for each in read_folder(inside.folder / "kb").records if each.result][
-        1:
-    ] == [12_098]
+    (more,) = read_folder(inside.folder / "kb").records
+    assert more.result == RecordedOutcome(metric="result", value=0.38, n=12_098)
     planned = ("knowledge", "ab-plan", *inside.runs(), "--texts", "2", "--base")
     assert inside(*planned, "22,5").sentence == "--base is 22.5; write 0.225 or 22.5%"
     assert "rise from 22.5 to " in inside(*planned, "22,5%", "--readers", "6.000").out

@@ -189,6 +189,7 @@ def import_file(folder: Path, file: Path) -> Answer:
     named. A file that is imported again adds only what is new, and what kb.toml puts into another group.
     """
     from autoreason.knowledge.folder import import_table
+    from autoreason.knowledge.tables import join_alike
 
     found, added, replaced, known = import_table(file, folder)
     columns, left = found.columns.shown(), len(found.problems)
@@ -204,7 +205,7 @@ def import_file(folder: Path, file: Path) -> Answer:
     notes = [f"{'; '.join(done)} ({', '.join(read_as)})"]
     unread = ", ".join(found.unread)
     notes += [f"not read: {unread} (kb.toml can name columns)"] * bool(unread)
-    notes += (f"left out: {problem}" for problem in found.problems)
+    notes += (f"left out: {problem}" for problem in join_alike(found.problems))
     fields = {"added": added, "replaced": replaced, "known": known.total(), "columns": columns}
     return Answer({**fields, "unread": found.unread, "problems": found.problems}, notes=notes)
 
