@@ -321,7 +321,7 @@ class Columns(Struct, frozen=True, forbid_unknown_fields=True):
     n: str = ""
     se: str = ""
     group: str | tuple[str, ...] = ""
-    """Also several; `month` and `week` are those of the date where no column has the name."""
+    """Also several; `month`, `week` and `day` are those of the date where no column has the name."""
     when: str = ""
     audience: str = ""
     verdict: str = ""

@@ -46,6 +46,7 @@ from autoreason.task import Task
 
 PAIRS = 100
 """How many are put to judges where nobody says."""
+_PER_CENT = "if it is per cent, write {:g} or {:g}%"
 
 
 @door(pairs=PAIRS)
@@ -232,14 +233,13 @@ def add_outcome(
     n, se = options.get("n"), options.get("se")
     if (n is not None and n < 1) or (se is not None and se < 0):
         raise InvalidInput("`n` must be at least 1 and `se` at least 0")
-    if n is not None and se is None and value > 1:
-        remedy = f"give {value / 100:g} for per cent, or `se`"
-        raise InvalidInput(f"`value` {value:g} is over 1; {remedy}")
+    metric = (options.get("metric") or "").casefold()
+    if value > 1 and se is None and (n is not None or find_metric(metric)):
+        raise InvalidInput(f"`value` {value:g} is over 1; {_PER_CENT.format(value / 100, value)}")
     try:
         when = read_date(options.get("when") or datetime.now(UTC).date().isoformat())
     except ValueError as error:
         raise InvalidInput(f"{error}; give `when` as YYYY-MM-DD") from None
-    metric = (options.get("metric") or "").casefold()
     result = RecordedOutcome(metric=metric or "result", value=float(value), n=n, se=se)
     result = replace(result, better=options.get("better") or "higher")
     known = read_folder(knowledge).records if Path(knowledge).expanduser().is_dir() else ()
@@ -276,9 +276,10 @@ def _name_metric(
     same += [x for x in like if "" != find_metric(x) == find_metric(own.metric) and values[x]]
     name = next(iter(same if given else {main}.intersection(like)), own.metric)
     if name != main:
-        return name, (
-            f"most outcomes of {folder} are called {main!r} and this one {name!r}, so they are never compared; "
-            f"if it is the same, say --metric {main!r}"
-        )
+        remedy = f"if it is the same, say --metric {main!r}"
+        if own.value > 1 and all(is_share for _, is_share in values[main]):
+            remedy = _PER_CENT.format(own.value / 100, own.value)
+        why = f"most outcomes of {folder} are called {main!r} and this one {name!r}"
+        return name, f"{why}, so they are never compared; {remedy}"
     taken = f"taken to be {main!r}, as in most outcomes of {folder}; if it is another, say --metric"
     return name, "" if given or not values[main] else taken

@@ -115,7 +115,7 @@ def test_what_a_run_came_to_is_a_record_of_its_text(inside: Inside) -> None:
     assert "metric: taken to be 'open rate', as in most outcomes of kb;" in inside(*add).err
     never = "of kb are called 'open rate' and this one 'result', so they are never compared;"
     assert never in inside(*add, "--metric", "result").err
-    assert never in inside(*unknown[:-1]).err
+    assert f"{never} if it is per cent, write 0.03 or 3%" in inside(*unknown[:-1]).err
     assert "metric:" not in inside(*add, "--metric", "Öffnungsrate", "--group", "y").err
 
 
@@ -169,7 +169,9 @@ def test_what_cannot_be_recorded_is_refused(inside: Inside) -> None:
     assert "no folder kb for outcomes" in inside(*there).sentence
     assert "'soon' is not a date" in inside(*there, "--when", "soon").sentence
     assert inside(*there, "--value", "nan").sentence == "--value is nan; give a number"
-    assert "give 0.38 for per cent" in inside(*there, "--value", "38", "--n", "2100").sentence
+    for also in (("--n", "2100"), ("--metric", "open rate")):
+        said = inside(*there, "--value", "21.3", *also).sentence
+        assert said == "--value 21.3 is over 1; if it is per cent, write 0.213 or 21.3%"
     assert "--group is empty" in inside(*there, "--group", "").sentence
     assert inside(*there, "--value", "many").status == 2
 
