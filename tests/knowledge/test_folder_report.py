@@ -41,7 +41,7 @@ def test_what_to_know_of_records_is_counted(tmp_path: Path) -> None:
     found = check_knowledge(tmp_path)
     assert (found.groups, found.ungrouped, found.pairs, found.untested) == (2, 2, 0, 1)
     assert (found.private, found.picked, found.no_error) == (1, 1, 1)
-    assert "1 pair: to test a pair takes more than 20 earlier records" in found.to_text()
+    assert "1 of the pairs: to test a pair takes more than 20 earlier records" in found.to_text()
 
 
 def test_no_gain_is_named_that_is_more_than_can_be_gained(tmp_path: Path) -> None:

@@ -52,8 +52,7 @@ def print_overview(row: RunRow, result: Result) -> None:
     is_text = story.writes == "text"
     lines = result.summary()
     if is_text and result.finished:
-        came_to = takewhile(lambda line: result.took not in line, lines)
-        lines = [*came_to, *written_with(story)]
+        lines = [*takewhile(lambda each: result.took not in each, lines), *written_with(story)]
     if row.live:
         lines = [f"Under way; to watch it: autoreason show {short_run(row.id)} --follow"]
     outcome.print_summary([title, *lines], console)
@@ -178,21 +177,17 @@ def _print_lines(lines: Iterable[Line], console: Console) -> None:
         if line.kind != "text":
             _print_row(line.about, line.text, console, line.style)
             continue
-        for text, style in (
-            (f"── {line.about} ".ljust(width, "─"), "dim"),
-            (line.text.rstrip("\n"), ""),
-            ("─" * width, "dim"),
-        ):
-            console.print(Text(text, style), soft_wrap=True)
+        above, text = f"── {line.about} ".ljust(width, "─"), line.text.rstrip("\n")
+        quoted = Text.assemble((f"{above}\n", "dim"), f"{text}\n", ("─" * width, "dim"))
+        console.print(quoted, soft_wrap=True)
 
 
 def _print_row(label: str, text: str, console: Console, style: str = "") -> None:
     column = max(_LABEL, len(label) + 1)
     width = min(console.width, WIDEST) - column - 2
     for line in wrap(text, max(_MIN_WIDTH, width)) or [""]:
-        console.print(
-            Text.assemble("  ", (f"{label:<{column}}", "dim"), (line, style)), soft_wrap=True
-        )
+        row = Text.assemble("  ", (f"{label:<{column}}", "dim"), (line, style))
+        console.print(row, soft_wrap=True)
         label = ""
 
 
@@ -253,9 +248,7 @@ def _name_as_drafts(event: events.AnyEvent, lines: list[Line], story: Story) -> 
         case events.CandidateReady() | events.CandidateDropped():
             name = sampled_draft(story, event.number)
             return [each._replace(place="", about=name) for each in lines[:1]]
-    return [
-        each._replace(place=name_drafts(each.place), text=name_drafts(each.text)) for each in lines
-    ]
+    return [e._replace(place=name_drafts(e.place), text=name_drafts(e.text)) for e in lines]
 
 
 def _lines(event: events.AnyEvent, story: Story) -> Iterator[Line]:

@@ -174,10 +174,8 @@ class NumberFormat(NamedTuple):
 def guess_number_format(header: str, values: Sequence[object], *, commas: bool) -> NumberFormat:
     """How a column writes numbers, from some of them; `commas` where decimal commas are likely."""
     texts = [value for value in values if isinstance(value, str) and not is_missing(value)]
-    votes: Counter[str] = Counter()
-    for text in texts:
-        if re.search("[.,]", text) and (sign := _find_decimal(text)):
-            votes[sign] += 1
+    signed = (text for text in texts if re.search("[.,]", text))
+    votes = Counter(filter(None, map(_find_decimal, signed)))
     decimal = max(votes, key=votes.__getitem__) if votes else "," if commas else "."
     plain = NumberFormat(decimal, mixed=len(votes) > 1)
     percent = "%" in header or any("%" in text for text in texts)

@@ -183,9 +183,8 @@ def _leave_out_recounts(readings: list[tuple[FileReading, list[Record]]]) -> Ite
         readings[at] = replace(reading, records=len(kept)), kept
     lines = "; ".join(" and ".join(each.source for each in some) for some in again)
     if again:
-        number = count(len(again), "sending is", "sendings are")
-        once = "there twice with other numbers; the line with most readers is used"
-        yield f"{number} {once}: {shorten(lines, _MAX_SHOWN)}"
+        number = f"{count(len(again), 'sending is', 'sendings are')} there twice with other numbers"
+        yield f"{number}; the line with most readers is used: {shorten(lines, _MAX_SHOWN)}"
 
 
 def _divide_groups(readings: list[tuple[FileReading, list[Record]]], config: FolderConfig) -> None:

@@ -181,8 +181,9 @@ class FolderReport(Report):
         """What there is, the best and the worst text of the groups that differ most, and what to check."""
         lines = [self.sentence]
         if shown := self.ranked[:_MAX_LINES]:
-            of = f"; the {len(shown)} of {len(self.ranked):,} that differ most"
-            of *= len(shown) < len(self.ranked)
+            of = f"; the {len(shown)} of {len(self.ranked):,} that differ most" * (
+                shown != self.ranked
+            )
             lines.append(f"{self._best_and_worst} (over its mean, adjusted for luck{of}):")
             lines += (
                 f"  {each.show_lift(end.lift)} in {each.group}: {shorten(end.text, _MAX_SHOWN)}"
@@ -221,11 +222,7 @@ class FolderReport(Report):
             ("Picked", self.picked, "which inform critics and are left out of tests"),
             ("No error", self.no_error, "without n of a share or se, in no pair"),
             ("Pairs", self.pairs, "that can be tested: texts that differ beyond their error"),
-            (
-                "Not tested",
-                self.untested,
-                f"{'pair' if self.untested == 1 else 'pairs'}: {UNTESTED}",
-            ),
+            ("Not tested", self.untested, f"of the pairs: {UNTESTED}"),
         ]
         found = [(label, f"{number:,} {what}".strip()) for label, number, what in counted if number]
         warnings = [("Metrics", each) for each in self.metrics]
@@ -360,10 +357,8 @@ def _rank(records: Sequence[Record]) -> list[RankedGroup]:
             )
         readers, mean = sum(own.n or 0 for _, own in texts), texts[0][1].mean
         found.append(RankedGroup(group, kind.metric, n, readers, mean, is_share, tuple(ends)))
-    # Shares first: their differences are points, whatever was measured.
-    return sorted(
-        found, key=lambda each: (not each.is_share, -abs(each.ends[0].lift - each.ends[-1].lift))
-    )
+    found.sort(key=lambda each: -abs(each.ends[0].lift - each.ends[-1].lift))
+    return sorted(found, key=lambda each: not each.is_share)
 
 
 def _tabled(title: str, groups: Sequence[RankedGroup]) -> list[Section]:

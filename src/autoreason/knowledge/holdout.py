@@ -251,9 +251,8 @@ class PredictorTest(Report):
             return f"for every pair, records of {earlier}"
         if self.undated == self.pairs:
             return f"groups have no dates: for every pair, records of {others}"
-        return (
-            f"records of {earlier}; for {count(self.undated, 'pair')} without a date, of {others}"
-        )
+        undated = f"for {count(self.undated, 'pair')} without a date"
+        return f"records of {earlier}; {undated}, of {others}"
 
 
 def evaluate_predictor(

@@ -392,11 +392,8 @@ def retrieve(index: Index, query: Query, *, for_judges: bool = True) -> Retrieve
             continue
         plain = plain_text(found.record.text)
         half = halves[found.half % len(halves)]
-        if (
-            len(half) < (_NEAREST if is_near else 2 * LISTED)
-            and _score(found)
-            and plain not in texts
-        ):
+        room = len(half) < (_NEAREST if is_near else 2 * LISTED)
+        if room and _score(found) and plain not in texts:
             half.append(found)
             texts.add(plain)
             near |= {found.record.id} if is_near else set()
@@ -417,10 +414,7 @@ def choose_knowledge(index: Index, query: Query, *, for_judges: bool = True) -> 
         facts=_choose_quoted(index, query, "fact"),
         style=_choose_quoted(index, query, "style"),
         feedback=_choose_quoted(index, query, "feedback"),
-        critic=found.critic,
-        judges=found.judges,
-        left_out=found.left_out,
-        unlike=found.unlike,
+        **found._asdict(),
     )
 
 
@@ -473,19 +467,14 @@ def _choose(found: Sequence[IndexedRecord], near: Collection[str]) -> ShownOutco
     """The best and the worst, those near the brief first, without near-duplicates, as they are shown."""
     ranked = sorted(found, key=lambda each: (-_score(each), each.record.id))
     # What nobody counted may be luck: it is shown where nothing else is.
-    counted = [
-        each for each in ranked if not (r := each.record.result) or (r.n, r.se) != (None, None)
-    ]
-    others = [each for each in ranked if each not in counted]
+    others = [e for e in ranked if (r := e.record.result) and (r.n, r.se) == (None, None)]
+    counted = [each for each in ranked if each not in others]
 
     def thin(candidates: Iterable[IndexedRecord]) -> tuple[ShownRecord, ...]:
         kept: list[IndexedRecord] = []
-        for each in sorted(
-            candidates, key=lambda each: (each in others, each.record.id not in near)
-        ):
-            if len(kept) < LISTED and not any(
-                is_too_similar(each.record.text, other.record.text) for other in kept
-            ):
+        for each in sorted(candidates, key=lambda e: (e in others, e.record.id not in near)):
+            similar = (is_too_similar(each.record.text, other.record.text) for other in kept)
+            if len(kept) < LISTED and not any(similar):
                 kept.append(each)
         return tuple(map(show, kept))
 

@@ -142,9 +142,8 @@ def load_ridge(digest: str) -> SavedRidge:
     try:
         body = path.read_bytes()
     except OSError:
-        raise InvalidInput(
-            f"the predictor of this run is not saved here (no {path}); go on where it was started"
-        ) from None
+        missing = f"the predictor of this run is not saved here (no {path})"
+        raise InvalidInput(f"{missing}; go on where it was started") from None
     if digest_ridge(body) != digest:
         raise InvalidInput(f"{path} was changed; remove it and start the run again")
     return msgspec.msgpack.decode(body, type=SavedRidge)

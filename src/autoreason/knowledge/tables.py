@@ -171,7 +171,7 @@ def _read_csv(name: str, text: str, delimiter: str, problems: list[str]) -> Iter
     for at, cells in enumerate(reader):
         if header is None:
             # Some exports begin with a title or a line for spreadsheets.
-            if at >= top and _filled(cells) > 1:
+            if at >= top and sum(bool(cell.strip()) for cell in cells) > 1:
                 names = [cell.strip() for cell in cells]
                 header = [
                     f"{each}, column {own + 1}" if each and each in names[:own] else each
@@ -193,14 +193,10 @@ def _read_csv(name: str, text: str, delimiter: str, problems: list[str]) -> Iter
         line = reader.line_num + 1
 
 
-def _filled(cells: Sequence[str]) -> int:
-    return sum(bool(cell.strip()) for cell in cells)
-
-
 def _find_header(text: str, delimiter: str) -> int:
     """Which row names columns: the first of several cells, or a longer one with more of the usual names."""
     rows = list(islice(csv.reader(io.StringIO(text[:20_000], ""), delimiter=delimiter), _TOP))
-    sizes = list(map(_filled, rows))
+    sizes = [sum(bool(cell.strip()) for cell in cells) for cells in rows]
     first = next((size for size in sizes if size > 1), 0)
     longer = [at for at, size in enumerate(sizes) if size > first or at == sizes.index(first)]
     return max(longer, key=lambda at: sum(map(is_known, rows[at])), default=0) if first else 0

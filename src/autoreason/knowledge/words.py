@@ -46,8 +46,6 @@ _SAYING_NOTHING = (
     "ses sont sur une vos votre vous ao aos com da dos e em na nao nas o os pela pelo sem seu sua uma voce"
 )
 """Words that say nothing of what a text is about, in the languages whose columns are known."""
-
-
 FILLERS = frozenset(_SAYING_NOTHING.split())
 
 

@@ -101,9 +101,7 @@ def _round(told: Chapter, one: RecordedPass) -> Iterator[Moment]:
     fresh = [each for each in one.candidates.values() if each.fresh]
     written = [each for each in one.candidates.values() if not each.fresh]
     # Revisions come before the merge; where none could be used, new drafts were tried after it.
-    steps: list[CandidateDropped | CandidateReady] = [
-        each for each in one.dropped if each not in left
-    ]
+    steps: list[CandidateDropped | CandidateReady] = [e for e in one.dropped if e not in left]
     if written:
         steps = sorted([*steps, *written], key=lambda each: _WRITTEN_IN_ORDER.index(each.slot))
     for step in (*steps, *fresh, *left):

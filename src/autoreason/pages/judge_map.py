@@ -17,29 +17,18 @@ from autoreason.tournament.evidence import all_ballots
 from autoreason.tournament.rounds import short_name
 from autoreason.tournament.voting import pass_size
 
-
-class Measure(NamedTuple):
-    """Something that is asked of every judge."""
-
-    title: str
-    chance: float
-    more: str
-    less: str
-
-
-MEASURES = (
-    Measure(
-        "Prefers the same of two texts as another judge",
-        *(1 / 2, "agrees with the others more than chance", "agrees less than chance"),
+MEASURES = {
+    "Prefers the same of two texts as another judge": (
+        "agrees with the others more than chance",
+        "agrees less than chance",
     ),
-    Measure(
-        "Prefers the text that it was shown first to another",
-        *(1 / 2, "favours the text shown first", "disfavours the text shown first"),
+    "Prefers the text that it was shown first to another": (
+        "favours the text shown first",
+        "disfavours the text shown first",
     ),
-    Measure(
-        "Prefers the longer of two texts", *(1 / 2, "prefers longer texts", "prefers shorter texts")
-    ),
-)
+    "Prefers the longer of two texts": ("prefers longer texts", "prefers shorter texts"),
+}
+"""What is asked of every judge, and what it is called to be above or below the half that chance gives."""
 
 
 class JudgeRow(NamedTuple):
@@ -59,28 +48,25 @@ class JudgeMap(NamedTuple):
         """What is beyond chance, in sentences; all together are wrong in one run of twenty at most."""
         said = []
         for row in self.rows:
-            found = [
-                each.more if (share.value or 0.0) > each.chance else each.less
-                for each, share in zip(MEASURES, row.shares, strict=True)
-                if _is_beyond(share, each.chance)
-            ]
+            asked = zip(MEASURES.values(), row.shares, strict=True)
+            found = [two[(share.value or 0.0) < 0.5] for two, share in asked if _is_beyond(share)]
             said += [f"{row.name} {listed(found)}."] if found else []
         return said
 
     def charts(self) -> Iterator[Chart]:
-        for at, each in enumerate(MEASURES):
+        for at, title in enumerate(MEASURES):
             rows = []
             for name, ballots, shares in self.rows:
                 label = f"{name}, {count(ballots, 'ranking')}"
-                shown: Verdict = "shown" if _is_beyond(shares[at], each.chance) else ""
+                shown: Verdict = "shown" if _is_beyond(shares[at]) else ""
                 rows.append(Interval(label, shares[at], percent_interval(shares[at]), shown))
             if any(row.found.value is not None for row in rows):
-                yield interval_chart(each.title, rows, middle=each.chance)
+                yield interval_chart(title, rows)
 
 
-def _is_beyond(share: Estimate, chance: float) -> bool:
+def _is_beyond(share: Estimate) -> bool:
     """Whether what chance gives is outside the interval."""
-    return not ((share.low or 0.0) <= chance <= (1.0 if share.high is None else share.high))
+    return not ((share.low or 0.0) <= 0.5 <= (1.0 if share.high is None else share.high))
 
 
 def map_judges(story: Story) -> JudgeMap | None:
@@ -136,9 +122,8 @@ def _first_shown(own: Cast) -> Iterator[tuple[Hashable, float]]:
     for at, (_, ballot) in enumerate(own):
         if ranking := ballot.first_ranking:
             place = ranking.index(ballot.order[0])
-            yield from (
-                (at, float(other > place)) for other in range(len(ranking)) if other != place
-            )
+            others = (each for each in range(len(ranking)) if each != place)
+            yield from ((at, float(each > place)) for each in others)
 
 
 def _longer(own: Cast) -> Iterator[tuple[Hashable, float]]:

@@ -168,10 +168,8 @@ def draw(river: River) -> str:
     parts = []
     for at, (column, after) in enumerate(pairwise([*river.columns, None])):
         assert column is not None
-        x, lands = (
-            at * step,
-            {each.key: at for at, each in enumerate(after.sentences if after else ())},
-        )
+        x, below = at * step, enumerate(after.sentences if after else ())
+        lands = {each.key: row for row, each in below}
         parts.append(f'<text x="{x}" y="14">{in_markup(column.name)}</text>')
         for row, each in enumerate(column.sentences):
             kind, y = river.birth(each).kind, round(_TOP + row * line, 1)
@@ -182,9 +180,7 @@ def draw(river: River) -> str:
             elif after:
                 path = f"M{x + _BAR} {y}l20 {height / 2:.1f}l-20 {height / 2:.1f}z"
                 parts.append(f'<path class="{kind} gone" d="{path}"/>')
-    about = (
-        "Sentences of the text after each round that changed it, by where they were first written"
-    )
+    about = "Sentences of the text after each round that changed it, by where they come from"
     return (
         f'<svg class="river" viewBox="0 0 {width} {_HEIGHT}" width="{width}" role="img" '
         f'aria-label="{about}">{"".join(parts)}</svg>'

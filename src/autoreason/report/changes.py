@@ -187,9 +187,8 @@ def _compare_blocks(old: Block, new: Block) -> list[Change]:
         if one and other and one != other:
             changes += _compare(one.text.split(), other.text.split(), " ")
         elif only := other or one:
-            changes.append(
-                Change("same" if one == other else "new" if other else "gone", only.text)
-            )
+            kind: Kind = "same" if one == other else "new" if other else "gone"
+            changes.append(Change(kind, only.text))
     return _join(changes, " ")
 
 

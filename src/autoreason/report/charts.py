@@ -97,17 +97,11 @@ def interval_chart(
         low, high = low - _ROOM * (high - low), high + _ROOM * (high - low)
         ticks = list(_ticks(ends, low, high, 4))
     columns = [*words("", "shown"), *figures("value", "from", "to")]
-    numbers = [
-        (
-            each.label,
-            bool(each.verdict),
-            *(
-                None if end is None else Figure(end, show(end))
-                for end in (each.found.value, each.found.low, each.found.high)
-            ),
-        )
-        for each in rows
-    ]
+    numbers: list[Sequence[object]] = []
+    for each in rows:
+        seen = (each.found.value, each.found.low, each.found.high)
+        shown = (None if end is None else Figure(end, show(end)) for end in seen)
+        numbers.append((each.label, bool(each.verdict), *shown))
 
     def place(found: Estimate, x: Scale) -> list[float]:
         """Where the line begins, the dot is, and the line ends; nothing where there is no interval."""
@@ -270,12 +264,8 @@ def _draw(title: str, chart: Lines) -> str:
             path = "L".join(f"{x(point.x):.1f} {y(point.y):.1f}" for point in run)
             if run[1:]:
                 parts.append(f'<path class="line" style="color:{colour}" d="M{path}"/>')
-        parts += (
-            _dot(x(point.x), y(point.y), colour, point.about)
-            for run in runs
-            for point in run
-            if point.about
-        )
+        dots = (point for run in runs for point in run if point.about)
+        parts += (_dot(x(each.x), y(each.y), colour, each.about) for each in dots)
     if not points:
         parts.append(label_at("no numbers to draw", middle, top + _PLAIN / 2, "", "middle"))
     names = {each.name: each.colour for each in chart.series if each.name}

@@ -25,9 +25,8 @@ def render(text: str) -> str:
     """Safe HTML: paragraphs, headings, lists, quotes, tables, code and emphasis; links stay as written."""
     html: str = _parser().render(without_controls(text))
     # In a box of its own, which keys reach: a wide table scrolls, the page does not.
-    return html.replace("<table>", '<div class="wide" tabindex="0"><table>').replace(
-        "</table>", "</table></div>"
-    )
+    html = html.replace("<table>", '<div class="wide" tabindex="0"><table>')
+    return html.replace("</table>", "</table></div>")
 
 
 @cache

@@ -268,6 +268,5 @@ def usable(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InvalidInput(
-            f"cannot write {error.filename or folder}: {error.strerror}; name another folder"
-        ) from None
+        why = f"cannot write {error.filename or folder}: {error.strerror}"
+        raise InvalidInput(f"{why}; name another folder") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from autoreason.report import changes, markdown
@@ -45,19 +46,10 @@ class SideBySide(NamedTuple):
     """The competitor whose text the others are compared with, where changes can be shown."""
 
     def to_html(self) -> str:
-        shown = size = 0
-        for each in self.tries:
-            size += sum(len(version.text) for version in each.versions)
-            if shown and size > _MOST_TEXT:
-                break
-            shown += 1
-        return fill(
-            ASSETS / "sides.html",
-            sides=self,
-            shown=shown,
-            render=markdown.render,
-            compare=changes.to_html,
-        )
+        sizes = accumulate(sum(len(each.text) for each in one.versions) for one in self.tries)
+        shown = max(1, sum(size <= _MOST_TEXT for size in sizes))
+        tools = {"render": markdown.render, "compare": changes.to_html}
+        return fill(ASSETS / "sides.html", sides=self, shown=shown, **tools)
 
     def matrices(self) -> Iterator[tuple[str, Sequence[str], Sequence[tuple[str, Cells]]]]:
         """Titles, columns and lines of cells, each with the number of its try."""

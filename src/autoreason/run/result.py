@@ -156,9 +156,8 @@ class Result(Report):
         sections = [Section(sentences=rows)]
         known = self.story.task.knowledge if self.story.task else None
         if known and known.shown:
-            sections.append(
-                Section("Records", tables=[statements.records_table(known, self.story)])
-            )
+            table = statements.records_table(known, self.story)
+            sections.append(Section("Records", tables=[table]))
         sections += self._brief()
         if decided := [each.decided for each in self.story.passes if each.decided]:
             table = statements.passes_table(decided)

@@ -137,8 +137,7 @@ def plan_of(
     if not 2 <= arms <= most:
         remedy = f"give 2 to {most} for `texts`" if most > 1 else "name another run"
         kept = " within its limits" if story.task and story.task.contract.rules() else ""
-        number = count(len(texts), "different text")
-        raise InvalidInput(f"run {run} has {number}{kept}; {remedy}")
+        raise InvalidInput(f"run {run} has {count(len(texts), 'different text')}{kept}; {remedy}")
     rng = Random(seed)
     origins = list(texts)
     drawn = ceil(arms / _DRAWN) if arms > 2 else 0
@@ -302,10 +301,8 @@ class AbReport(Report):
         return self.mismatch < _MISMATCH
 
     def _names(self) -> dict[str, str]:
-        begins = _begins([arm.text for arm in self.arms], _NAMED)
-        return {
-            arm.code: f"{arm.code} “{each}”" for arm, each in zip(self.arms, begins, strict=True)
-        }
+        begun = zip(self.arms, _begins([arm.text for arm in self.arms], _NAMED), strict=True)
+        return {arm.code: f"{arm.code} “{begins}”" for arm, begins in begun}
 
     @property
     def conclusion(self) -> str:
@@ -343,11 +340,9 @@ class AbReport(Report):
         # On 80 columns what differs, how far and what of it holds is one table.
         keys = {"code": (0, 0), "text": (0, 18), "from": (1, 16)}
         columns = [Column(name, False, *each) for name, each in keys.items()]
-        columns += [
-            Column("readers", spare=1),
-            *figures("rate (95 %)", f"points over {self.control}"),
-        ]
-        columns += [*words("verdict"), *figures("expected")[:is_expected]]
+        measured = figures("rate (95 %)", f"points over {self.control}")
+        columns += [Column("readers", spare=1), *measured, *words("verdict")]
+        columns += figures("expected")[:is_expected]
         rows = [
             (
                 *(arm.code, begins),

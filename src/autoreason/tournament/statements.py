@@ -164,7 +164,7 @@ def _has_critics(story: Story | None) -> bool:
 
 
 def knowledge(found: Knowledge, story: Story) -> str:
-    if not (_has_critics(story) or found.facts or found.style or found.judges.all):
+    if found.shown and not (_has_critics(story) or found.facts or found.style or found.judges.all):
         return f"{count(len(found.shown), 'record')} of {found.source}, shown to {_NO_CRITIC}"
     judged = "" if found.judges.all else "; judges were shown no outcomes"
     unlike = f"; {unlike_records(found)}" if found.unlike else ""
@@ -192,13 +192,7 @@ def records_table(found: Knowledge, story: Story | None = None) -> Table:
         for who, records in shown.items()
         for each in records
     ]
-    sizes = {
-        "record": (1, 0),
-        "text": (0, 26),
-        "result": (0, 30),
-        "group": (0, 0),
-        "shown to": (0, 0),
-    }
+    sizes = {"record": (1, 0), "text": (0, 26), "result": (0, 30), "group": (), "shown to": ()}
     return Table([Column(name, False, *each) for name, each in sizes.items()], rows)
 
 
