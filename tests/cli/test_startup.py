@@ -58,6 +58,7 @@ def test_the_help_of_no_command_loads_what_only_its_work_needs() -> None:
         "jobs",
         "journal",
         "knowledge",
+        "pages",
         "programs",
         "run",
         "studies",
