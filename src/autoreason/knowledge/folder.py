@@ -170,7 +170,7 @@ def _leave_out_recounts(readings: list[tuple[FileReading, list[Record]]]) -> Ite
     sent: dict[Hashable, list[Record]] = {}
     for each in chain.from_iterable(found for _, found in readings):
         if each.result and each.when:
-            same = one_line(each.text), each.group, each.audience, each.when, each.result.metric
+            same = each.text, each.group, each.audience, each.when, each.result.metric
             sent.setdefault(same, []).append(each)
     # One line may have a test in which a text is twice, with two pictures.
     again = [some for some in sent.values() if len({each.source for each in some}) > 1]

@@ -46,7 +46,7 @@ _SUMS = (
     "(?:sum|(?:gesamt)?summe|(?:ins)?gesamt|(?:grand )?totals?|totale|somme|suma|soma|average|avg|mean|median|"
     "(?:gesamt)?durchschnitt|mittelwert|mittel|schnitt|moyenne|promedio|[ø∅](?: .*)?)"
 )
-_SUM = re.compile(rf"^{_SUMS}\b|\b{_SUMS}$")
+_SUM = re.compile(rf"{_SUMS}\b ?(.*)|(.*) {_SUMS}")
 _TOP, _MANY = 10, 3
 """Lines among which the names of columns are, and which, beside the first, make problems of one kind one sentence."""
 _Read = TypeVar("_Read")
@@ -130,8 +130,9 @@ def read_rows(data: bytes) -> list[Row]:
 
 def is_summary(name: str, others: Iterable[object]) -> bool:
     """Whether a row is called a sum or a mean: of all, or of one of `others`."""
-    rest = _SUM.sub("", plain := plain_name(name)).strip()
-    return rest != plain and (not rest or rest in map(plain_name, map(str, others)))
+    found = _SUM.fullmatch(plain_name(name))
+    rest = found and (found[1] or found[2])
+    return bool(found) and (not rest or rest in map(plain_name, map(str, others)))
 
 
 def join_alike(problems: Iterable[str]) -> Iterator[str]:
@@ -166,8 +167,7 @@ def _read_csv(name: str, text: str, delimiter: str, problems: list[str]) -> Iter
     stream = io.StringIO(text, "")
     reader = csv.reader((line.replace("\0", "") for line in stream), delimiter=delimiter)
     header: list[str] | None = None
-    line = 1
-    top = _find_header(text, delimiter)
+    line, top = 1, _find_header(text, delimiter)
     for at, cells in enumerate(reader):
         if header is None:
             # Some exports begin with a title or a line for spreadsheets.

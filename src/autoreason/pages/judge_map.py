@@ -17,17 +17,17 @@ from autoreason.tournament.evidence import all_ballots
 from autoreason.tournament.rounds import short_name
 from autoreason.tournament.voting import pass_size
 
-MEASURES = {
-    "Prefers the same of two texts as another judge": (
-        "agrees with the others more than chance",
-        "agrees less than chance",
+MEASURES = (
+    (
+        "Prefers the same of two texts as another judge",
+        ("agrees with the others more than chance", "agrees less than chance"),
     ),
-    "Prefers the text that it was shown first to another": (
-        "favours the text shown first",
-        "disfavours the text shown first",
+    (
+        "Prefers the text that it was shown first to another",
+        ("favours the text shown first", "disfavours the text shown first"),
     ),
-    "Prefers the longer of two texts": ("prefers longer texts", "prefers shorter texts"),
-}
+    ("Prefers the longer of two texts", ("prefers longer texts", "prefers shorter texts")),
+)
 """What is asked of every judge, and what it is called to be above or below the half that chance gives."""
 
 
@@ -48,13 +48,13 @@ class JudgeMap(NamedTuple):
         """What is beyond chance, in sentences; all together are wrong in one run of twenty at most."""
         said = []
         for row in self.rows:
-            asked = zip(MEASURES.values(), row.shares, strict=True)
-            found = [two[(share.value or 0.0) < 0.5] for two, share in asked if _is_beyond(share)]
+            asked = zip(MEASURES, row.shares, strict=True)
+            found = [e[(own.value or 0.0) < 0.5] for (_, e), own in asked if _is_beyond(own)]
             said += [f"{row.name} {listed(found)}."] if found else []
         return said
 
     def charts(self) -> Iterator[Chart]:
-        for at, title in enumerate(MEASURES):
+        for at, (title, _) in enumerate(MEASURES):
             rows = []
             for name, ballots, shares in self.rows:
                 label = f"{name}, {count(ballots, 'ranking')}"
