@@ -53,9 +53,6 @@ if TYPE_CHECKING:
     from autoreason.studies.certificate import Certificate
     from autoreason.studies.lab_report import LabReport
 
-_FEW_TEXTS = 5
-"""For a judge who cannot rank nine texts: two stages of five have room for as many."""
-
 
 def reported_result(result: Result, journal: Journal) -> Result:
     story, of_problems = result.story, result.story.writes == "programs"
@@ -312,7 +309,8 @@ def _fit_ballots(settings: Settings) -> Settings:
     found = [each.nine_texts for each in certificates_of(settings)]
     is_failed = any(each and each.verdict == "failed" for each in found)
     if is_failed and (used is None or "ballot_texts" in used):
-        return replace(settings, ballot_texts=min(settings.ballot_texts, _FEW_TEXTS))
+        # Two stages of five have room for nine.
+        return replace(settings, ballot_texts=min(settings.ballot_texts, 5))
     return settings
 
 
