@@ -114,7 +114,7 @@ GREW = "no rewrite could stand (it is much longer, and nothing was missing)"
     [
         ("preferred", SHORT, f"{PREFERRED} {MOST}."),
         ("the same again", (), f"{PREFERRED} {ROW} there was no new text."),
-        ("much longer", SHORT, f"{DRAFT} in 3 rounds {GREW}. 5 words · 7 "),
+        ("much longer", SHORT, f"{DRAFT} in 4 rounds {GREW}. {MOST}."),
         ("nothing to fix", (), f"{DRAFT} in 3 rounds critics found nothing to fix. 5 words · 7 "),
         ("unreadable", SHORT, f"{DRAFT} too few rankings of the review could be read."),
         ("not read", SHORT, f"Whether fresh judges prefer it to the first draft {UNREAD}"),

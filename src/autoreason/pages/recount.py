@@ -162,7 +162,8 @@ def _decide(
     assert isinstance(decided, PassDecided)
     if decided.verdict is None:
         # No vote decided it, so that no vote can change it.
-        return (_Decision(decided.winner, decided.survived),) * len(TIES)
+        grew = decided.survived and all(each.reason != "longer" for each in one.dropped)
+        return (_Decision(decided.winner, grew),) * len(TIES)
     size = pass_size(settings, decided.verdict.scores)
     order = in_tie_order(decided.verdict.scores, settings)
     votes = [each.ranking for each in cast if each.ranking]
