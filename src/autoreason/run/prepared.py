@@ -306,9 +306,8 @@ def _fit_ballots(settings: Settings) -> Settings:
     if not (isinstance(settings.job, Refine) and settings.reviewers):
         return settings
     used = job_class(settings.job).used_settings
-    found = [each.nine_texts for each in certificates_of(settings)]
-    is_failed = any(each and each.verdict == "failed" for each in found)
-    if is_failed and (used is None or "ballot_texts" in used):
+    found = [each.nine_texts for each in certificates_of(settings) if each.nine_texts]
+    if "failed" in {x.verdict for x in found} and (used is None or "ballot_texts" in used):
         # Two stages of five have room for nine.
         return replace(settings, ballot_texts=min(settings.ballot_texts, 5))
     return settings

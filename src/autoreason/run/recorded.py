@@ -258,10 +258,8 @@ def _text(story: Story, run: str, at_pass: int | None) -> str:
         return story.text
     # As each pass left it, a review may have gone back behind it since.
     steps = zip(story.steps, story.left, strict=False)
-    after = [
-        *story.incumbents[:1],
-        *(text for each, text in steps if isinstance(each, RecordedPass)),
-    ]
+    after = story.incumbents[:1]
+    after += [text for each, text in steps if isinstance(each, RecordedPass)]
     if at_pass is None or not 0 <= at_pass < len(after):
         decided = len(story.trajectory)
         none = "" if at_pass is None else f" after pass {at_pass}; it has {decided} decided passes"

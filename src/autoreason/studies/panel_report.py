@@ -249,7 +249,6 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
         raised = f"; with --judges {more} about {later}" if later else ""
         if now:
             return f"A favourite takes about {now} of {cast}{raised}."
-        # By the lead in points a panel of many texts has a winner where votes tell no two of them apart.
         can = "show a favourite only by a wide lead" if self.wins_by_chance else "show no favourite"
         return f"{cast} can {can}{raised}{' must agree' if later else ''}."
 
