@@ -124,9 +124,9 @@ async def reviewed(*reviews: str) -> list[Chapter]:
 
 
 async def test_a_review_says_which_text_is_put_first_and_where_it_goes_on() -> None:
-    told = await reviewed("1, 1, d", "4, 4, d", "0, 0, 0", "d, d, d")
-    assert [each.sentence for each in told if not each.is_review] == ["rewritten"] * 8
-    reviews = [each for each in told if each.is_review]
+    chapters = await reviewed("1, 1, d", "4, 4, d", "0, 0, 0", "d, d, d")
+    assert [each.sentence for each in chapters if not each.is_review] == ["rewritten"] * 8
+    reviews = [each for each in chapters if each.is_review]
     assert [f"{each.name}: {each.sentence}" for each in reviews] == [
         "review after round 2: the text of round 1 is put first by 2 of 3 judges: back to it",
         "review after round 4: the text of round 4 is put first by 2 of 3 judges",
@@ -134,7 +134,7 @@ async def test_a_review_says_which_text_is_put_first_and_where_it_goes_on() -> N
         "review after round 8: the first draft is put first by 3 of 3 judges: back to it",
     ]
     assert [each.left and each.left.since for each in reviews] == [1, 4, 4, 0]
-    given_up = {each.number: each.note[-2:] for each in told if "Given up" in each.note}
+    given_up = {each.number: each.note[-2:] for each in chapters if "Given up" in each.note}
     assert given_up == {1: "8.", 2: "2.", 3: "8.", 4: "8.", 5: "6.", 6: "6.", 7: "8.", 8: "8."}
 
 
@@ -203,8 +203,8 @@ def test_of_texts_that_were_left_out_new_drafts_come_after_the_rewrites(
     ],
 )
 def test_a_judges_words_stay_but_for_names_of_texts_in_brackets(wrote: str, shown: str) -> None:
-    (told,) = tell(story_of(["B"]))
-    assert unblind(wrote, told.step.ballots[0], told.describe) == shown
+    (chapter,) = tell(story_of(["B"]))
+    assert unblind(wrote, chapter.step.ballots[0], chapter.describe) == shown
 
 
 @pytest.mark.parametrize(

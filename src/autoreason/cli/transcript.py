@@ -105,33 +105,33 @@ def print_round(book: Journal, row: RunRow, story: Story, number: int) -> None:
         lines = _read(book, row.id, full=True)
         _print_lines([line for line in lines if line.place == f"pass {number}"], console)
         return
-    told, *reviews = [each for each in tell(story) if each.number == number]
-    outcome.print_summary([f"Round {number}: {told.sentence}. {told.note}".rstrip()], console)
+    chapter, *reviews = [each for each in tell(story) if each.number == number]
+    outcome.print_summary([f"Round {number}: {chapter.sentence}. {chapter.note}".rstrip()], console)
     if one.guidance:
         _print_row("guidance", one.guidance, console)
     for fault in (fault for each in one.critiques for fault in each.problems):
         where = f"“{fault.quote}” " if fault.quote else "missing: " * (fault.kind == "missing")
         _print_row(SEVERITIES[fault.severity], f"{where}{fault.problem}", console)
     for slot, text in one.candidates.items():
-        title = f"{told.describe(slot)}, {numbers.count(text.words, 'word')}: what it changes"
+        title = f"{chapter.describe(slot)}, {numbers.count(text.words, 'word')}: what it changes"
         console.print(Text(f"\n{numbers.capital(title)}\n", style="bold"))
         print_changes(one.incumbent, text.text)
     for dropped in one.dropped:
-        what = "a new draft" if is_new_draft(dropped, one) else told.describe(dropped.slot)
+        what = "a new draft" if is_new_draft(dropped, one) else chapter.describe(dropped.slot)
         _print_row(what, statements.dropped(dropped), console)
     if one.ballots:
         console.print(Text("\nJudges, best first", style="bold"))
-    _print_ballots(told, console)
+    _print_ballots(chapter, console)
     for each in reviews:
         console.print(Text(f"\nReview after it: {each.sentence}; best first", style="bold"))
         _print_ballots(each, console)
 
 
-def _print_ballots(told: Chapter, console: Console) -> None:
-    for ballot in told.step.ballots:
-        ranked = ", ".join(map(told.describe, ballot.ranking or ())) or "cannot be read"
+def _print_ballots(chapter: Chapter, console: Console) -> None:
+    for ballot in chapter.step.ballots:
+        ranked = ", ".join(map(chapter.describe, ballot.ranking or ())) or "cannot be read"
         _print_row(f"judge {ballot.seat + 1}", ranked, console)
-        _print_row("", unblind(ballot.reasoning, ballot, told.describe), console, "dim")
+        _print_row("", unblind(ballot.reasoning, ballot, chapter.describe), console, "dim")
 
 
 def _read(book: Journal, run: str, *, full: bool = False) -> list[Line]:

@@ -86,9 +86,9 @@ def _vote(ballot: BallotCast, name: Callable[[str], str]) -> str:
     return f"{short_name(ballot.model)} {first}."
 
 
-def _round(told: Chapter, one: RecordedPass) -> Iterator[Moment]:
-    first, kind = told.first, one.kind("A", first=told.first)
-    so_far = Moment("", kind, one.incumbent, round=one.number, place=told.place)
+def _round(chapter: Chapter, one: RecordedPass) -> Iterator[Moment]:
+    first, kind = chapter.first, one.kind("A", first=chapter.first)
+    so_far = Moment("", kind, one.incumbent, round=one.number, place=chapter.place)
     if one.guidance:
         yield so_far._replace(sentence=f"You ask the critic to look at: {one.guidance}")
     for critique in one.critiques:
@@ -114,10 +114,11 @@ def _round(told: Chapter, one: RecordedPass) -> Iterator[Moment]:
             article = "The" if step in left else "A"
             yield so_far._replace(sentence=f"{article} {name} is {dropped(step)}.")
     for at, ballot in enumerate(one.ballots, 1):
-        yield so_far._replace(sentence=_vote(ballot, told.describe), ballots=at)
+        yield so_far._replace(sentence=_vote(ballot, chapter.describe), ballots=at)
     if decided := one.decided:
         row = f": {numeral(decided.streak)} in a row" if decided.survived else ""
-        last = so_far._replace(sentence=f"{capital(told.sentence)}{row}.", ballots=len(one.ballots))
+        said = f"{capital(chapter.sentence)}{row}."
+        last = so_far._replace(sentence=said, ballots=len(one.ballots))
         if decided.winner == "A":
             last = last._replace(kind="kept")
         elif decided.winner:
@@ -126,14 +127,14 @@ def _round(told: Chapter, one: RecordedPass) -> Iterator[Moment]:
         yield last
 
 
-def _review(told: Chapter, so_far: Moment, among: str) -> Iterator[Moment]:
-    ballots = told.step.ballots
+def _review(chapter: Chapter, so_far: Moment, among: str) -> Iterator[Moment]:
+    ballots = chapter.step.ballots
     for at, ballot in enumerate(ballots, 1):
-        said = f"{among}, {_vote(ballot, told.describe)}"
+        said = f"{among}, {_vote(ballot, chapter.describe)}"
         yield so_far._replace(sentence=said, ballots=at)
-    if told.left:
-        end = so_far._replace(sentence=f"{capital(told.sentence)}.", ballots=len(ballots))
-        yield end._replace(text=told.left.text, before=so_far.text) if told.back else end
+    if chapter.left:
+        end = so_far._replace(sentence=f"{capital(chapter.sentence)}.", ballots=len(ballots))
+        yield end._replace(text=chapter.left.text, before=so_far.text) if chapter.back else end
 
 
 def _last_panels(story: Story) -> Iterator[Moment]:

@@ -111,16 +111,16 @@ def recount_all(story: Story) -> WhatIf | None:
 
     @cache
     def decide(at: int, rule: str, *left: _Vote) -> tuple[_Decision, ...]:
-        told = steps[at]
-        if not told.is_review:
-            return _decide(told, settings, rule, left)
+        chapter = steps[at]
+        if not chapter.is_review:
+            return _decide(chapter, settings, rule, left)
         reviewed = [each.left for each in steps[:at] if each.is_review]
         before = [story.incumbents[0], *filter(None, reviewed)][-1].name
-        return (_decide_review(told, before, settings, rule, left),) * len(TIES)
+        return (_decide_review(chapter, before, settings, rule, left),) * len(TIES)
 
     for without, rule in product(["", *(name for name, _ in judges)], RULES):
         decisions = []
-        for at, each in enumerate(told.step for told in steps):
+        for at, each in enumerate(chapter.step for chapter in steps):
             left = (b for b in each.ballots if judge_of(b, models) != without)
             # In order, so that it makes no difference which of two equal votes is left out.
             decisions.append(decide(at, rule, *sorted(_vote(b, each, settings) for b in left)))
@@ -154,10 +154,10 @@ class _Decision(NamedTuple):
 
 
 def _decide(
-    told: Chapter, settings: Settings, rule: str, cast: Sequence[_Vote]
+    chapter: Chapter, settings: Settings, rule: str, cast: Sequence[_Vote]
 ) -> tuple[_Decision, ...]:
     """Who wins a round, by each rule for ties."""
-    one, decided = told.step, told.step.decided
+    one, decided = chapter.step, chapter.step.decided
     assert isinstance(one, RecordedPass)
     assert isinstance(decided, PassDecided)
     if decided.verdict is None:
@@ -172,7 +172,7 @@ def _decide(
         # An undecided round leaves the text so far.
         parted = ""
         if (winner or "A") != (decided.winner or "A"):
-            parted = f"{told.describe(winner or 'A')} would {'win' if winner else 'have stayed'}"
+            parted = f"{chapter.describe(winner or 'A')} would {'win' if winner else 'have stayed'}"
         return _Decision(winner, counts, parted)
 
     if len(votes) < size.quorum(len(cast)):
@@ -192,13 +192,13 @@ def _decide(
 
 
 def _decide_review(
-    told: Chapter, before: str, settings: Settings, rule: str, cast: Sequence[_Vote]
+    chapter: Chapter, before: str, settings: Settings, rule: str, cast: Sequence[_Vote]
 ) -> _Decision:
     """Whether the run goes on from the same text as it did; `before` is the one that the review before left."""
-    review, decided = told.step, told.step.decided
+    review, decided = chapter.step, chapter.step.decided
     assert isinstance(review, RecordedReview)
     assert isinstance(decided, ReviewDecided)
-    left = told.left.name if told.left else ""
+    left = chapter.left.name if chapter.left else ""
     winners, parted = list[str | None](), ""
     names = [""]
     for ballots in review.stages:
@@ -214,13 +214,13 @@ def _decide_review(
         winners.append(count_votes(rule, counted, names[::-1]).winner if enough else None)
     older, winner = winners[0] if winners[1:] else None, winners[-1] if decided.verdict else None
     if older and older != names[0] and decided.verdict and not decided.verdict.code:
-        parted = f"{told.describe(older)} would be put first of the older texts"
+        parted = f"{chapter.describe(older)} would be put first of the older texts"
     elif winner and winner != left:
-        parted = f"{told.describe(winner)} would be put first"
+        parted = f"{chapter.describe(winner)} would be put first"
     elif decided.winner and not winner:
         stays = before if decided.after and not settings.judges else decided.texts[-1].name
         if stays != left:
-            parted = f"too few rankings are left: it goes on from {told.describe(stays)}"
+            parted = f"too few rankings are left: it goes on from {chapter.describe(stays)}"
     return _Decision(winner, False, parted)
 
 
@@ -236,12 +236,12 @@ def _follow(
     def ends(sentence: str, until: int, parted: str = "") -> Recount:
         return Recount(sentence, until, parted, tuple(other[True]), tuple(other[False]))
 
-    for at, (told, found) in enumerate(zip(steps, decisions, strict=True), 1):
+    for at, (chapter, found) in enumerate(zip(steps, decisions, strict=True), 1):
         if found.parted:
-            where = f"the {told.name}" if told.is_review else told.name
+            where = f"the {chapter.name}" if chapter.is_review else chapter.name
             said = f"It would have parted from the record in {where}: {found.parted}. "
             return ends(f"{said}What follows is unknown and is not made up.", at - 1, found.parted)
-        if isinstance(step := told.step, RecordedPass):
+        if isinstance(step := chapter.step, RecordedPass):
             assert step.decided is not None
             # A review may have gone back to another text.
             row *= at == 1 or not steps[at - 2].back

@@ -159,11 +159,11 @@ def describe_fresh_judges(story: Story) -> str:
 # ---- rounds and reviews ----------------------------------------------------------------------
 
 
-def in_short(told: Chapter) -> str:
+def in_short(chapter: Chapter) -> str:
     """A round or a review in two or three words."""
-    if told.left and told.is_review:
-        return f"{'back to ' if told.back else ''}{name_origin(told.left)}"
-    return told.outcome.partition(",")[0].partition(":")[0].removeprefix("the ")
+    if chapter.left and chapter.is_review:
+        return f"{'back to ' if chapter.back else ''}{name_origin(chapter.left)}"
+    return chapter.outcome.partition(",")[0].partition(":")[0].removeprefix("the ")
 
 
 class ShownText(NamedTuple):
@@ -172,11 +172,11 @@ class ShownText(NamedTuple):
     text: str
 
 
-def texts_of(told: Chapter, story: Story) -> dict[str, ShownText]:
+def texts_of(chapter: Chapter, story: Story) -> dict[str, ShownText]:
     """Those that judges rank."""
-    if isinstance(step := told.step, RecordedPass):
+    if isinstance(step := chapter.step, RecordedPass):
         slots: tuple[Slot, ...] = ("A", *step.candidates)
-        kinds = {slot: step.kind(slot, first=told.first) for slot in slots}
+        kinds = {slot: step.kind(slot, first=chapter.first) for slot in slots}
         return {s: ShownText(KINDS[kind].mark, kind, step.text(s)) for s, kind in kinds.items()}
     texts: dict[str, ShownText] = {}
     for each in step.decided.texts if step.decided else story.incumbents:

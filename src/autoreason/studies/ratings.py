@@ -447,10 +447,10 @@ def read_votes(path: Path) -> PageVotes:
 
 def votes_report(votes: PageVotes, story: Story) -> RatingsReport:
     """A reader's rankings of the texts of rounds, beside those of the judges."""
-    told = [each for each in tell(story) if each.step.verdict]
-    judged = {each.number: each for each in told if not each.is_review}
+    chapters = [each for each in tell(story) if each.step.verdict]
+    judged = {each.number: each for each in chapters if not each.is_review}
     # Where no round has a vote, the page asks for some texts of the last review.
-    judged = judged or ({0: told[-1]} if told else {})
+    judged = judged or ({0: chapters[-1]} if chapters else {})
     tasks, named, panel = [], [], []
     for ranked in votes.rounds:
         one = judged.get(ranked.round)
