@@ -53,6 +53,10 @@ def test_without_its_marks_a_marked_text_is_the_text(text: str, data: st.DataObj
         inside = tag == "<mark>"
 
 
+def test_a_mark_next_to_emphasis_leaves_it_emphasis() -> None:
+    assert "1</mark><sup>1</sup>&lt;<em>&gt;</em>" in mark("1<_>_", [problem("1<_>_")])
+
+
 def test_marks_are_numbered_by_problem_and_cross_no_tag() -> None:
     text = "# Cost\n\n- **Too few.** We count.\n- Staff.\n"
     problems = [problem("Staff"), problem("Too few. We count.")]

@@ -75,14 +75,19 @@ def find_quotes(text: str, problems: Sequence[CritiqueProblem]) -> list[tuple[in
         begins = text.rfind("\n", 0, start) + 1
         item = _NUMBER.match(text, begins)
         start = max(start, after, item.end() if item else 0)
-        while start < end and text[start] in _AROUND:
+        while start < end and _is_around(text[start], text[start - 1 : start]):
             start += 1
-        while start < end and text[end - 1] in _AROUND:
+        while start < end and _is_around(text[end - 1], text[end : end + 1]):
             end -= 1
         if start < end:
             spans.append((number, start, end))
             after = end
     return spans
+
+
+def _is_around(sign: str, outside: str) -> bool:
+    """Whether a mark may not end with a sign; what stands next to emphasis decides whether it is one."""
+    return sign in _AROUND or (outside in ("*", "_") and not sign.isalnum())
 
 
 def mark(text: str, problems: Sequence[CritiqueProblem]) -> Markup:
