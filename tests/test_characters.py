@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from html import unescape
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from tests.cases import cases
 
 from autoreason.characters import in_markdown
 
@@ -35,7 +35,7 @@ def rendered(text: str) -> str:
     return str(MarkdownIt("commonmark").render(page))
 
 
-@pytest.mark.parametrize("text", LIVE)
+@cases("text", LIVE)
 def test_a_text_in_markdown_reads_as_it_is(text: str) -> None:
     assert f"<li>Label: {text}</li>" in unescape(rendered(text))
 

@@ -8,6 +8,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from autoreason.contract import Contract, count_words
 from autoreason.errors import InvalidInput
@@ -17,7 +18,7 @@ def broken(contract: Contract, text: str) -> list[str]:
     return [violation.rule for violation in contract.violations(text)]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("contract", "keeps", "breaks"),
     [
         (Contract(max_words=3), "one two three", "one two three four"),
@@ -64,7 +65,7 @@ def test_the_rules_read_as_sentences() -> None:
     assert Contract().rules() == ()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("keys", "said"),
     [
         ({"min_words": 5, "max_words": 2}, r"min_words \(5\) is over max_words \(2\)"),
@@ -144,7 +145,7 @@ def test_there_is_a_fix_for_every_violation_and_it_names_it(text: str, unwanted:
         assert fix.startswith(violation.message)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "words"),
     [
         ("## Risks and costs", 3),

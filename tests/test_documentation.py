@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from msgspec import Struct
+from tests.cases import cases
 from tests.cli.inside import Inside
 from tests.programs.stage import MadeUpExaminer
 from tests.run.runs import open_journal, start_run
@@ -100,7 +101,7 @@ def broken(page: Path) -> list[str]:
     return lost
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@cases("page", PAGES)
 def test_every_relative_link_leads_somewhere(page: Path) -> None:
     assert broken(page) == []
 
@@ -209,7 +210,7 @@ def test_the_research_task_that_is_shown_can_be_run(
     assert result.conclusion.startswith("result against start on fresh evaluations +0.0")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("section", "kinds"),
     [
         ("Numbers", (Estimate, Test, Spent)),

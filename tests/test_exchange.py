@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import ValidationError
 from msgspec.structs import replace
+from tests.cases import cases
 
 from autoreason.exchange import (
     BudgetQuery,
@@ -78,13 +79,13 @@ mistral/mistral-large-latest ollama/gpt-oss local/smollm2 echo/echo
 """
 
 
-@pytest.mark.parametrize("address", REASON.split())
+@cases("address", REASON.split())
 def test_models_that_reason_unasked_are_known_by_name(address: str) -> None:
     assert reasons_by_default(address)
     assert reasoning_tokens_for(address, None) == reasoning_tokens_for(address, "medium") > 0
 
 
-@pytest.mark.parametrize("address", DO_NOT.split())
+@cases("address", DO_NOT.split())
 def test_other_models_have_the_room_of_the_text_alone(address: str) -> None:
     assert reasoning_tokens_for(address, None) == 0
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Meta
+from tests.cases import cases
 
 from autoreason import Budget, InvalidInput
 from autoreason.exchange import Model
@@ -66,12 +67,12 @@ WRONG: list[tuple[object, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("value", "hint"), RIGHT)
+@cases(("value", "hint"), RIGHT)
 def test_a_value_of_its_type_is_accepted(value: object, hint: Any) -> None:
     check_type("x", value, hint)
 
 
-@pytest.mark.parametrize(("value", "hint", "message"), WRONG)
+@cases(("value", "hint", "message"), WRONG)
 def test_a_value_of_another_type_is_refused_with_what_to_give(
     value: object, hint: Any, message: str
 ) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
+from tests.cases import cases
 
 import autoreason
 from autoreason import errors, events, extend, testing
@@ -76,7 +77,7 @@ def classes(hint: Any) -> Iterator[type]:
         yield from classes(each)
 
 
-@pytest.mark.parametrize("name", sorted({*FUNCTIONS} | {*EXTEND}))
+@cases("name", sorted({*FUNCTIONS} | {*EXTEND}))
 def test_every_class_of_ours_that_a_signature_mentions_is_offered_too(name: str) -> None:
     value = FUNCTIONS.get(name) or EXTEND[name]
     if not (inspect.isfunction(value) or inspect.isclass(value)):
@@ -123,7 +124,7 @@ def test_a_type_checker_sees_what_is_offered_and_refuses_a_wrong_argument(tmp_pa
     assert refused == [("snippet", str(line)) for line in (7, 10, 11, 12, 13)], done.stdout
 
 
-@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+@cases("name", sorted(FUNCTIONS))
 def test_every_function_says_what_it_takes_returns_and_raises(name: str) -> None:
     function = FUNCTIONS[name]
     parts = (inspect.getdoc(function) or "").split("\n\n")
@@ -136,7 +137,7 @@ def test_every_function_says_what_it_takes_returns_and_raises(name: str) -> None
         assert each.annotation not in (Any, "Any", each.empty), each
 
 
-@pytest.mark.parametrize("name", sorted(AWAITED))
+@cases("name", sorted(AWAITED))
 def test_help_shows_every_option_with_its_type_and_default(name: str) -> None:
     function = FUNCTIONS[name]
     signature = inspect.signature(function)

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from autoreason.errors import InvalidInput
 from autoreason.fields import read_docs
@@ -51,7 +52,7 @@ def test_the_paper_protocol_changes_only_what_the_paper_does_otherwise() -> None
     assert settings.tie_order == ("A", "B", "AB")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changes", "message"),
     [
         ({"k": 0}, "`k` is 0; give a number from 1"),
@@ -97,7 +98,7 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "schema"), NUMBERS)
+@cases(("name", "schema"), NUMBERS)
 def test_the_range_of_a_number_is_the_one_next_to_its_type(name: str, schema: Any) -> None:
     allowed = next((each for each in schema.get("anyOf", ()) if "minimum" in each), schema)
     low, high = allowed["minimum"], allowed["maximum"]

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from autoreason.artifacts.artifact import (
     Files,
@@ -55,7 +56,7 @@ def test_a_file_keeps_its_line_ends() -> None:
     assert after["conf/run.toml"] == "rate = 0.2\r\nsteps = 3\r\n"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("edit", "sentence"),
     [
         (
@@ -194,7 +195,7 @@ def test_a_path_that_is_allowed_stays_in_its_folder(path: str) -> None:
         assert "\0" not in path
 
 
-@pytest.mark.parametrize(
+@cases(
     ("path", "pattern", "fits"),
     [
         ("a.py", "*.py", True),
@@ -274,7 +275,7 @@ def changed(old: str, new: str) -> tuple[str, str, str]:
     return "pack.py", CODE, CODE.replace(old, new)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("change", "sentence"),
     [
         (changed("", ""), "changes nothing"),
@@ -364,7 +365,7 @@ def test_eight_words_shared_with_an_item_are_flagged_unless_the_start_had_them()
     assert ItemWords([]).shared_runs({}, copied) == ()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "text"),
     [
         ("a.yaml", "[" * 49_000 + "]" * 49_000),

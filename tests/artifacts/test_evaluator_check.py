@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.artifacts.evaluating import command, function, needs_jail
+from tests.cases import cases
 
 from autoreason.artifacts import attacks, evaluator_check
 from autoreason.artifacts.artifact import Files
@@ -296,9 +297,7 @@ def test_attacks_are_made_of_whatever_the_start_is(start: Files) -> None:
     assert equal_copy(start).keys() == start.keys()
 
 
-@pytest.mark.parametrize(
-    "attack", list(attacks_on({"fit.py": FIRST_FIT}, Random(0), probe="/probe"))
-)
+@cases("attack", list(attacks_on({"fit.py": FIRST_FIT}, Random(0), probe="/probe")))
 def test_attacks_on_python_are_python(attack: Any) -> None:
     if "random" not in attack.name:
         compile(attack.files["fit.py"], "fit.py", "exec")

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.cases import cases
 from tests.growth import assert_linear
 
 from autoreason.artifacts.proposals import (
@@ -61,7 +62,7 @@ REMOVE Makefile
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     "reply",
     [
         f"pack.py\n{SEARCH}",
@@ -121,8 +122,8 @@ OUTSIDE = (
 )
 
 
-@pytest.mark.parametrize("path", OUTSIDE)
-@pytest.mark.parametrize(
+@cases("path", OUTSIDE)
+@cases(
     "form",
     [
         "PATH\n```\na = 4\n```",
@@ -140,7 +141,7 @@ OUTSIDE = (
         "REMOVE PATH",
     ],
 )
-@pytest.mark.parametrize("files", [ONE, FILES])
+@cases("files", [ONE, FILES])
 def test_a_path_outside_the_folder_is_refused_and_never_means_another_file(
     path: str, form: str, files: dict[str, str]
 ) -> None:
@@ -181,7 +182,7 @@ def test_fields_are_found_however_they_are_marked(text: str) -> None:
     assert (proposal.hypothesis, proposal.expected) == ("Fewer steps suffice.", "-3 ms")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("reply", "sentence"),
     [
         ("", "there is no change in that"),
@@ -247,7 +248,7 @@ def test_what_is_to_be_replaced_is_read_exactly(text: str) -> None:
         assert (edit.search, edit.text) == (f"  x {text}", f"{text} y")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("before", "repeated", "after"),
     [
         ("```", " " * 5, "x`"),
@@ -316,7 +317,7 @@ def test_each_constant_is_set_whatever_its_neighbours_are(pairs: list[tuple[int,
     assert tuple(knob.value for knob in find_knobs(after)) == wanted
 
 
-@pytest.mark.parametrize(
+@cases(
     "line",
     [
         "x = 3  # tune",

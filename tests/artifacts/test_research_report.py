@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.artifacts.knob import research_settings, research_task
+from tests.cases import cases
 
 from autoreason.artifacts.acceptance import Effect
 from autoreason.artifacts.research_history import (
@@ -90,7 +91,7 @@ SEALED = replace(FRESH, sealed=True, opened=1)
 NOT_YET = "no end test was made yet, so no gain is claimed"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("events", "task", "parts"),
     [
         (
@@ -308,7 +309,7 @@ def test_what_is_lost_on_sealed_items_is_not_called_luck() -> None:
     assert "scaled to end test" in sealed.to_text()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "expected"),
     [
         (show_gain(0.0212, 0.0092, 0.0332), "+0.021 (0.009 to 0.033)"),

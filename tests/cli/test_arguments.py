@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.cases import cases
 from tests.cli.inside import Inside
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "after"),
     [
         (("run", "hi", "-m", ""), "-m"),
@@ -30,7 +30,7 @@ def test_an_empty_name_is_an_error_and_never_a_default(
     assert not inside.journal_exists
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "said"),
     [
         (("--rounds", "0"), "--rounds is 0; give a number from 1"),

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 import click
-import pytest
 from click.testing import CliRunner
+from tests.cases import cases
 from tests.cli.inside import Inside
 
 from autoreason.cli.command import SHARED
@@ -26,7 +26,7 @@ def pages(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
             yield from pages(child, *path, name)
 
 
-@pytest.mark.parametrize("path", list(pages(cli)), ids=" ".join)
+@cases("path", list(pages(cli)))
 def test_no_line_of_help_is_wider_than_a_terminal(path: tuple[str, ...]) -> None:
     printed = CliRunner().invoke(cli, [*path, "--help"], terminal_width=80)
     assert printed.exit_code == 0
@@ -76,7 +76,7 @@ OUR_WORDS = re.compile(
 )
 
 
-@pytest.mark.parametrize("path", list(pages(cli)), ids=" ".join)
+@cases("path", list(pages(cli)))
 def test_help_has_words_that_people_know(path: tuple[str, ...]) -> None:
     printed = CliRunner().invoke(cli, [*path, "--help"], terminal_width=80).output
     assert [line for line in printed.splitlines() if OUR_WORDS.search(line)] == []
@@ -120,7 +120,7 @@ def test_what_commands_share_is_refused_where_it_means_nothing(inside: Inside) -
     assert inside(*run, "--progress", "loud").status == 2
 
 
-@pytest.mark.parametrize(
+@cases(
     ("change", "said"),
     [
         ("pases=3", "unknown setting `pases`; did you mean --rounds?"),

@@ -7,6 +7,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
+from tests.cases import cases
 from tests.cli.inside import Inside
 
 from autoreason import judge
@@ -93,7 +94,7 @@ def test_help_of_a_study_names_its_own_defaults() -> None:
     assert judge.prepare("Write.", {"a": "One.", "b": "Two."}).settings.judges == PANEL_JUDGES
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "said"),
     [
         (("--judges", "many"), "'many' is not a valid integer"),

@@ -15,6 +15,7 @@ from unittest.mock import patch
 
 import pytest
 from msgspec.structs import replace
+from tests.cases import cases
 from tests.journal.samples import RUN, a_process, a_reply, a_request, create_run
 from tests.patience import PATIENCE
 
@@ -87,7 +88,7 @@ def test_no_other_kind_of_database_is_known(place: str) -> None:
         locate(place)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("given", "shown"),
     [
         ("postgresql://ada:s3cret@db.lab/runs", "postgresql://ada@db.lab/runs"),

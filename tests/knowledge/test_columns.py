@@ -7,6 +7,7 @@ from contextlib import suppress
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.columns import (
@@ -30,7 +31,7 @@ WESTERN = {
 }
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "encoding", "recognised"),
     [
         (CHINESE, "gbk", "gb18030"),
@@ -91,7 +92,7 @@ def test_whatever_a_file_contains_it_is_decoded_or_refused(data: bytes, named: s
         assert isinstance(decode_text(data, named)[0], str)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("header", "values", "commas", "numbers"),
     [
         ("open rate", ["38.5%", "4 %"], False, [0.385, 0.04]),
@@ -145,14 +146,12 @@ def test_what_groups_no_thousands_is_no_number(text: str) -> None:
         NumberFormat().read(text)
 
 
-@pytest.mark.parametrize("text", ["2,100", "2.100", "2100", " 2 100 ", "2'100", "2100.0"])
+@cases("text", ["2,100", "2.100", "2100", " 2 100 ", "2'100", "2100.0"])
 def test_counts_may_group_thousands_either_way(text: str) -> None:
     assert NumberFormat().read_count(text) == 2100
 
 
-@pytest.mark.parametrize(
-    "value", ["abc", "1.2.3.4x", True, [1], "inf", "2100.5", "-3", "0.241", "0,241", "3.241%"]
-)
+@cases("value", ["abc", "1.2.3.4x", True, [1], "inf", "2100.5", "-3", "0.241", "0,241", "3.241%"])
 def test_what_is_no_count_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match="is not a "):
         NumberFormat().read_count(value)
@@ -163,7 +162,7 @@ def test_any_count_is_read_again(number: int, sign: str) -> None:
     assert NumberFormat().read_count(f"{number:,}".replace(",", sign)) == number
 
 
-@pytest.mark.parametrize(
+@cases(
     ("values", "day_first", "dates"),
     [
         (["2024-03-05"], False, ["2024-03-05"]),
@@ -193,7 +192,7 @@ def test_dates_are_read_as_their_column_writes_them(
         read_date("soon", order)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("one", "other", "earlier"),
     [
         ("2024-03-05", "2024-03-06", True),

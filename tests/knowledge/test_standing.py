@@ -9,6 +9,7 @@ from typing import Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from autoreason.knowledge.folder import read_folder
 from autoreason.knowledge.standing import Standing, find_pairs, find_standings
@@ -101,7 +102,7 @@ def about_two(better: str, worse: str, pair: str) -> list[Record]:
     return [verdict(better, True, pair=pair), verdict(worse, False, pair=pair)]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("records", "pairs"),
     [
         ([outcome("a", 9, n=None, se=1), outcome("b", 2, n=None, se=1)], "ab"),

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from autoreason.errors import InvalidInput
 from autoreason.knowledge.columns import Columns
@@ -95,7 +96,7 @@ def test_things_that_are_seen_are_clicked_and_mails_are_opened() -> None:
     assert (seen.columns.count, sent.columns.count) == ("clicks", "opens")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("header", "metric"),
     [
         ("Email Subject Line;Emails Delivered;Opened (unique);Clicked;Sent On", "open rate"),
@@ -206,7 +207,7 @@ def test_a_table_in_another_language_has_its_longest_column_as_text() -> None:
     assert [record.text for record in found.records] == ["限时优惠今天结束", "新品上市"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("said", "private"),
     [
         *((no, False) for no in ("", "No", "0", "false", "não", "n/a", "-", "public")),
@@ -276,7 +277,7 @@ def test_dates_of_our_own_records_are_read_like_those_of_tables() -> None:
     assert "2 dates cannot be read" in found.problems[0]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("row", "problem"),
     [
         ("900,500,,", "opens is 900 of 500, which is impossible"),
@@ -294,7 +295,7 @@ def test_impossible_figures_are_named_and_not_used(row: str, problem: str) -> No
     assert problem in found.problems[0]
 
 
-@pytest.mark.parametrize(
+@cases(
     "wrong",
     [
         {"result": {"metric": "m", "value": 0.1, "n": -5}},

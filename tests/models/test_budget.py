@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 from tests.patience import PATIENCE
 
 from autoreason.errors import BudgetReached, InvalidInput
@@ -65,7 +66,7 @@ def test_what_runs_at_home_is_free(name: str) -> None:
     assert providers.rates(f"{name}/any") == providers.Rates(Decimal(0), Decimal(0))
 
 
-@pytest.mark.parametrize(
+@cases(
     "address",
     [
         "openai/gpt-4.1-mini",

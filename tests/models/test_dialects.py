@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.cases import cases
 
 from autoreason.exchange import Effort, Message, Outcome, Reply, Request, Schema, Usage
 from autoreason.models import providers
@@ -218,7 +219,7 @@ def test_the_key_goes_into_a_header_not_into_the_address(
     assert header not in dialect.headers(None)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "model", "effort", "sent"),
     [
         (
@@ -359,7 +360,7 @@ def test_a_reply_is_read_with_its_reasoning_and_all_its_counts(name: DialectName
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "payload", "outcome"),
     [
         ("anthropic", claude(block("Half a"), stop="max_tokens"), Outcome.TRUNCATED),
@@ -444,7 +445,7 @@ def test_a_response_that_failed_is_an_error(code: str, status: int, refused: boo
         assert refusal("openai", 200, {}, reported, str).status == status
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "payload"),
     [
         ("anthropic", {"type": "message"}),
@@ -672,7 +673,7 @@ def test_models_are_listed(name: DialectName, payload: Any) -> None:
     assert find_dialect(name).read_models(msgspec.json.encode(payload)) == ["a", "b"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("model", "only"),
     [
         *((model, True) for model in ("o1-pro", "o3-pro-2025-06-10", "gpt-5-pro", "gpt-5.2-pro")),

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from autoreason.errors import CallFailed, Failure
 from autoreason.models.failures import read_error, refusal, retry_after
@@ -61,7 +62,7 @@ GENERATE = {
 }
 
 
-@pytest.mark.parametrize(
+@cases(
     ("status", "body", "failure"),
     [
         (400, {"error": {"message": "no"}}, Failure.BAD_REQUEST),
@@ -96,7 +97,7 @@ def test_an_error_status_is_classed_by_its_fields(status: int, body: Any, failur
     assert (found.failure, found.status) == (failure, status)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("body", "message", "param"),
     [
         ({"error": {"message": "A.", "param": "temperature"}}, "A.", "temperature"),
@@ -148,7 +149,7 @@ def test_no_error_body_is_too_strange(body: Any) -> None:
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("headers", "reported", "wait"),
     [
         ({"retry-after": "7"}, None, 7.0),

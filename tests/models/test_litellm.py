@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.cases import cases
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import Message, Outcome, Request, Schema, Signal, TextArrived
@@ -117,7 +118,7 @@ def error(name: str, parent: str = "APIError", text: str = "no", **fields: Any) 
     return raised
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "parent", "failure"),
     [
         ("AuthenticationError", "APIError", Failure.BAD_KEY),

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cases import cases
 from tests.patience import PATIENCE
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
@@ -292,7 +293,7 @@ def test_an_address_needs_the_hash_of_what_it_gives() -> None:
     assert (own.file, own.sha256) == ("own-Q4.gguf", DIGITS)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("source", "sha256"),
     [
         ("smollm3", ""),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.cases import cases
 from tests.models.fake_provider import Answer, FakeProvider, fake_provider, provider
 
 from autoreason.errors import InvalidInput
@@ -66,7 +67,7 @@ async def test_a_pool_and_a_base_url_next_to_it_contradict_each_other(
     await pool.close()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("url", "exposed"),
     [
         ("http://far.example/v1", True),
@@ -117,9 +118,7 @@ def test_the_echo_is_opened_too() -> None:
         open_model("echo/nope")
 
 
-@pytest.mark.parametrize(
-    "address", ["gpt-4.1", "openai/", "/gpt-4.1", "", "mine.py:Mine", "a/mine.py:Mine"]
-)
+@cases("address", ["gpt-4.1", "openai/", "/gpt-4.1", "", "mine.py:Mine", "a/mine.py:Mine"])
 def test_an_address_without_both_parts_is_explained(address: str) -> None:
     with pytest.raises(InvalidInput, match="provider/model, such as anthropic/"):
         open_model(address)

@@ -14,6 +14,7 @@ import click
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from autoreason.cli.group import cli
 from autoreason.errors import InvalidInput
@@ -57,7 +58,7 @@ def test_an_example_has_a_price_and_no_last_day(address: str) -> None:
     assert address.partition("/")[2] not in RETIRED
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@cases("page", PAGES)
 def test_pages_name_no_other_models(page: Path) -> None:
     text = page.read_text("utf-8")
     assert addresses(text) <= set(examples.ALL)
@@ -106,7 +107,7 @@ def test_every_provider_is_listed_under_its_name_and_complete() -> None:
     assert PROVIDERS["gemini"].key_variables[0] == "GOOGLE_API_KEY"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "given", "base"),
     [
         ("openai", "http://h:1/~latency=200,chunks=40/v1", "http://h:1/~latency=200,chunks=40/v1"),
@@ -148,7 +149,7 @@ def test_the_environment_can_name_the_address(
     assert PROVIDERS[name].base("http://other:2/v1") == "http://other:2/v1"
 
 
-@pytest.mark.parametrize(
+@cases(
     "given",
     [
         *("ftp://h/v1", "http://", "http://h:port/v1", "http://h:99999/v1", "http://[::1"),
@@ -173,7 +174,7 @@ def test_openai_has_its_own_names_only_at_its_own_address() -> None:
     assert openai.quirks_of("gpt-4.1", "http://localhost:8000/v1") == Quirks()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "model", "warm"),
     [
         ("openai", "gpt-4.1", True),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from autoreason.exchange import REPEATS, Outcome, Reply
 from autoreason.models.dialects import LoopDetector, check_repetition, repeats_itself
@@ -67,8 +68,8 @@ LEGITIMATE = {
 }
 
 
-@pytest.mark.parametrize("text", LEGITIMATE.values(), ids=LEGITIMATE)
-@pytest.mark.parametrize("size", [1, 7, 4000])
+@cases("text", LEGITIMATE.values())
+@cases("size", [1, 7, 4000])
 def test_repetition_that_someone_may_want_is_left_alone(text: str, size: int) -> None:
     assert fires_at(text, size) is None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.cases import cases
 from tests.pages.plays import (
     BACK,
     BACK_SETTINGS,
@@ -29,7 +30,7 @@ def test_a_run_that_goes_on_adds_moments_and_changes_none(seed: int) -> None:
         assert so_far == whole[: len(so_far)]
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@cases("seed", SEEDS)
 def test_every_vote_is_a_moment_and_the_last_is_the_result(seed: int) -> None:
     story = random_story(seed)
     film = moments(story)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 
 import pytest
+from tests.cases import cases
 from tests.pages.plays import SEEDS, play_story, random_script, random_story
 from tests.tournament.stage import shown_texts
 
@@ -53,7 +54,7 @@ def test_of_judges_of_one_model_it_says_what_the_evidence_says() -> None:
             assert longer.value == longer_preferred_in(story).value
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@cases("seed", SEEDS)
 def test_every_share_is_within_its_interval_and_said_only_beyond_it(seed: int) -> None:
     if (found := map_judges(random_story(seed))) is None:
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
+from tests.cases import cases
 from tests.pages.listing import asked, ended, listed, row
 from tests.run.runs import open_journal, start_run
 
@@ -24,7 +24,7 @@ def test_a_run_is_named_after_what_it_wrote_and_counted_as_its_limits_are() -> N
     assert (found.limits, str(found.cost), str(found.cost_limit)) == ("kept", "0.27", "3.00")
 
 
-@pytest.mark.parametrize("judges", range(10))
+@cases("judges", range(10))
 def test_the_word_for_what_fresh_judges_said_is_that_of_the_ending(judges: int) -> None:
     for prefer in range(judges + 1):
         story = ended(asked(prefer, judges) if judges else None)

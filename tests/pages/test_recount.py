@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import msgspec
 import pytest
+from tests.cases import cases
 from tests.pages.plays import BACK, BACK_SETTINGS, SEEDS, play_story, random_story
 from tests.tournament.stage import USUAL, critique, vote
 
@@ -18,7 +19,7 @@ from autoreason.tournament.voting import count_votes, in_tie_order, pass_size, q
 Step = RecordedPass | RecordedReview
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@cases("seed", SEEDS)
 def test_the_recorded_rules_change_nothing(seed: int) -> None:
     story = random_story(seed)
     if found := recount_all(story):
@@ -62,7 +63,7 @@ def differences(story: Story, choice: Choice, settings: Settings) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@cases("seed", SEEDS)
 def test_a_choice_parts_where_its_own_count_first_gives_another_text(seed: int) -> None:
     story = random_story(seed)
     if (found := recount_all(story)) is None or story.settings is None:
@@ -77,7 +78,7 @@ def test_a_choice_parts_where_its_own_count_first_gives_another_text(seed: int) 
             assert not differs or differs[0] > recount.until
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@cases("seed", SEEDS)
 def test_more_in_a_row_never_stops_sooner(seed: int) -> None:
     found = recount_all(random_story(seed))
     for choice in found.recounts if found else ():

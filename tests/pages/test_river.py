@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
+from tests.cases import cases
 from tests.pages.plays import BACK, BACK_SETTINGS, SEEDS, play_story, random_story
 
 from autoreason.characters import without_controls
 from autoreason.pages.river import draw, trace
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@cases("seed", SEEDS)
 def test_a_sentence_is_born_in_a_text_that_has_it_and_in_no_earlier_one(seed: int) -> None:
     story = random_story(seed)
     if (river := trace(story)) is None:
@@ -28,7 +28,7 @@ def test_a_sentence_is_born_in_a_text_that_has_it_and_in_no_earlier_one(seed: in
         assert not any(f"\n{sentence.text}\n" in f"\n{text}\n" for text in earlier)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@cases("seed", SEEDS)
 def test_what_is_left_adds_up_and_what_went_is_gone(seed: int) -> None:
     if (river := trace(random_story(seed))) is None:
         return

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.cases import cases
 from tests.cli import made_up
 from tests.pages.plays import (
     BACK,
@@ -71,7 +72,7 @@ def read(story: Story, **changes: Any) -> tuple[str, Reader]:
     return page, found
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@cases("seed", SEEDS)
 def test_a_page_begins_with_the_outcome_and_is_whole(seed: int) -> None:
     story = random_story(seed)
     _, found = read(story)
@@ -108,7 +109,7 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@cases("text", HOSTILE)
 def test_no_text_acts_wherever_it_stands(text: str) -> None:
     said = f'{{"reasoning": {json.dumps(text)}, "ranking": ""}}'
     script = {

@@ -28,6 +28,7 @@ from paper.figures import (
 )
 from paper.recording import PassLine, Recording, Run, read_recording
 from paper.reproduce import ReproducedLine, Reproduction, reproduce
+from tests.cases import cases
 from tests.conftest import DATA
 from tests.stats.intervals import ends
 
@@ -56,7 +57,7 @@ def values(line: ReproducedLine) -> dict[str, float | None]:
 # ---- the sample --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@cases(
     ("ref", "claim", "verdict", "expected"),
     [
         ("Table 1", "points after one pass, harsh critic", "differs", {"T1": 30, "T2": 10, "T3": None}),
@@ -288,7 +289,7 @@ def test_a_run_stops_at_its_first_streak(won: list[str], k: int) -> None:
     assert stop == (streaks[0] if streaks else None)
 
 
-cases = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=20)
+votes = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=20)
 points = st.lists(st.tuples(st.integers(1, 35), st.booleans()), min_size=1, max_size=8)
 
 
@@ -300,7 +301,7 @@ def within(found: Found, value: float) -> bool:
     return low and (found.high is None or value <= found.high + 1e-9)
 
 
-@given(cases)
+@given(votes)
 def test_the_count_of_all_is_within_that_of_a_part(drawn: list[tuple[bool, bool]]) -> None:
     found = tally(hit if here else None for hit, here in drawn)
     assert within(found, sum(hit for hit, _ in drawn))
@@ -329,7 +330,7 @@ def test_a_majority_of_all_is_within_that_of_a_part(
     assert within(majority(wins, losses, missing), float(won > lost))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("paper", "found", "verdict"),
     [
         ("88", Found(87.33), "differs"),

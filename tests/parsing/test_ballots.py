@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from autoreason.parsing.ballots import read_ranking, rests_on_length
 from autoreason.tournament.judges import neutral_labels
@@ -33,7 +34,7 @@ def read(text: str, labels: Sequence[str] = ABC) -> str | None:
 # ---- forms -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "RANKING: C, A, B",
@@ -90,7 +91,7 @@ def test_a_ranking_is_read_in_the_forms_judges_use(text: str) -> None:
     assert read(f"Some thoughts about A and B first.\n\n{text}\n") == "C A B"
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "RANKING: C → A → B",
@@ -112,7 +113,7 @@ def test_typography_makes_no_difference(text: str) -> None:
     assert read(text) == "C A B"
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "Ranking:\n1. Version C\n2. Version A\n3. Version B",
@@ -154,7 +155,7 @@ def test_numbers_in_json_are_labels() -> None:
     assert read('{"ranking": [3, 1, 2]}', NUMBERS) == "3 1 2"
 
 
-@pytest.mark.parametrize(
+@cases(
     "tail",
     [
         " - C is the strongest, A and B follow",
@@ -195,7 +196,7 @@ def test_any_number_of_labels_will_do(labels: tuple[str, ...]) -> None:
 # ---- several rankings --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@cases(
     "before",
     [
         "RANKING: [best], [second], [worst]",
@@ -215,7 +216,7 @@ def test_what_is_not_yet_the_ranking_gives_way_to_it(before: str) -> None:
     assert read(f"{before}\n\nNow I have read all three.\n\nRANKING: C, A, B") == "C A B"
 
 
-@pytest.mark.parametrize(
+@cases(
     "quoted",
     [
         "> RANKING: A, B, C",
@@ -245,7 +246,7 @@ def test_a_final_ranking_replaces_one_that_is_not_called_final() -> None:
     assert read("```\nRANKING: A, B, C\n```\nThat stood in A.\n\nRANKING: C, A, B") == "C A B"
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "RANKING: A, B, C\n\nRANKING: B, A, C",
@@ -326,7 +327,7 @@ QRT = ("QX", "RM", "TZ")
 GIVEN = "RANKING: QX > RM > TZ"
 
 
-@pytest.mark.parametrize(
+@cases(
     "after",
     [
         "TZ > RM > QX",
@@ -403,7 +404,7 @@ def test_a_ranking_gainsaid_after_it_is_no_ranking(after: str) -> None:
     assert read(f"Some thoughts.\n\n{GIVEN}\n\n{after}\n\nThat is all.", QRT) is None
 
 
-@pytest.mark.parametrize(
+@cases(
     "after",
     [
         "That is wrong.",
@@ -427,7 +428,7 @@ def test_a_ranking_taken_back_is_no_ranking(after: str) -> None:
     assert read(f"{GIVEN}\n\n{after}", QRT) is None
 
 
-@pytest.mark.parametrize(
+@cases(
     "before",
     [
         "Text QX contains the line",
@@ -440,8 +441,8 @@ def test_a_ranking_taken_back_is_no_ranking(after: str) -> None:
         "Text QX gives its final ranking:",
     ],
 )
-@pytest.mark.parametrize("gap", ["\n", "\n\n"])
-@pytest.mark.parametrize("ranking", [GIVEN, "QX > RM > TZ"])
+@cases("gap", ["\n", "\n\n"])
+@cases("ranking", [GIVEN, "QX > RM > TZ"])
 def test_a_ranking_led_up_to_as_anothers_is_not_the_judges(
     before: str, gap: str, ranking: str
 ) -> None:
@@ -450,7 +451,7 @@ def test_a_ranking_led_up_to_as_anothers_is_not_the_judges(
     assert read(answer, QRT) in (None, "RM TZ QX")
 
 
-@pytest.mark.parametrize(
+@cases(
     "before",
     [
         "TZ > RM > QX",
@@ -494,13 +495,13 @@ IN_FAVOUR = [
 ]
 
 
-@pytest.mark.parametrize("marks", AGAINST_IT)
+@cases("marks", AGAINST_IT)
 def test_a_ranking_against_the_judges_own_marks_is_no_ranking(marks: str) -> None:
     assert read(f"RANKING: C > A > B\n\n{marks}\n") is None
     assert read(f"{marks}\n\nRANKING: C > A > B\n") is None
 
 
-@pytest.mark.parametrize("marks", IN_FAVOUR)
+@cases("marks", IN_FAVOUR)
 def test_marks_that_go_with_a_ranking_do_not_disturb_it(marks: str) -> None:
     assert read(f"RANKING: C > A > B\n\n{marks}\n") == "C A B"
 
@@ -561,7 +562,7 @@ def test_thinking_that_never_ends_is_no_answer(tag: str) -> None:
     assert read(f"<{tag}>\nTZ > RM > QX, no:\n</{tag}>\n{GIVEN}", QRT) == "QX RM TZ"
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         f'{GIVEN} (where > means "is worse than")',
@@ -579,7 +580,7 @@ def test_a_ranking_from_the_worst_up_is_no_ranking(text: str) -> None:
     assert read(text, QRT) is None
 
 
-@pytest.mark.parametrize(
+@cases(
     "ballot",
     [
         '{"ranking":"QX > RM > TZ","final_ranking":"TZ > RM > QX"}',
@@ -608,7 +609,7 @@ def test_json_that_contradicts_itself_is_no_ranking(ballot: str) -> None:
     assert read(f"So:\n\n```json\n{ballot}\n```", QRT) is None
 
 
-@pytest.mark.parametrize(
+@cases(
     "ballot",
     [
         '{"winner":"QX","ranking":"QX > RM > TZ","confidence":3,"tie":false,"doubts":null}',
@@ -624,7 +625,7 @@ def test_fields_that_go_with_a_ranking_do_not_disturb_it(ballot: str) -> None:
     assert read(f"So:\n\n```json\n{ballot}\n```", QRT) == "QX RM TZ"
 
 
-@pytest.mark.parametrize(
+@cases(
     "after",
     [
         "TZ has the best structure, QX the best opening.",
@@ -652,7 +653,7 @@ def test_remarks_on_single_points_do_not_disturb_a_ranking(after: str) -> None:
 # ---- no ranking --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "",
@@ -714,7 +715,7 @@ def test_what_is_not_surely_a_full_ranking_is_none(text: str) -> None:
     assert read(text) is None
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "RANKING: 3 (score 12/13), 1",
@@ -835,7 +836,7 @@ def test_a_boundary_copied_with_a_label_is_no_part_of_it(
     assert read_ranking(f"{before}\n\nRANKING: {' > '.join(marked)}", labels) == ranking
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "RANKING: KV 4e0c1f2a3b4d5e6f > 4e0c1f2a3b4d5e6f",
@@ -928,7 +929,7 @@ def test_reading_knows_no_favourite_label(text: str, others: list[str]) -> None:
     assert read_ranking(swapped, ABC) == renamed
 
 
-@pytest.mark.parametrize(
+@cases(
     "piece",
     [
         "The ranking of A is hard. ",
@@ -1070,7 +1071,7 @@ def test_in_the_loop_labels_were_positions_and_the_reading_is_the_recorded_ballo
     assert found
 
 
-@pytest.mark.parametrize(
+@cases(
     ("reply", "answer"),
     [
         ('{"reasoning": "All of it is needed.", "first_place": "quality"}', False),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 from tests.growth import assert_linear
 
 from autoreason.events import CritiqueProblem
@@ -84,7 +85,7 @@ def test_an_empty_list_is_a_full_answer() -> None:
     assert read_critique('{"problems": []}', TEXT) == ((), 0)
 
 
-@pytest.mark.parametrize(
+@cases(
     "reply",
     [
         "It is fine.",
@@ -150,7 +151,7 @@ def merge_intervals(spans):
 """
 
 
-@pytest.mark.parametrize(
+@cases(
     "reply",
     [
         json.dumps({"problems": [problem("if word[i] in  'aeiou' :")]}),
@@ -198,7 +199,7 @@ def test_code_is_found_whatever_stands_before_its_name(before: str) -> None:
     assert Program("xy == zw").is_about(f"{before}.xy == zw")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("reply", "text"),
     [
         *((sign, "") for sign in ("`", '"quote": "', "1. ", "not ", "[", "(", "a(", "```\n", "'")),
@@ -293,7 +294,7 @@ def is_kept(problem: str) -> bool:
     return bool(kept)
 
 
-@pytest.mark.parametrize(
+@cases(
     "problem",
     [
         "The opening is vague.",

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 from tests.growth import assert_linear
 from tests.tournament.stage import Answer, play
 
@@ -30,7 +31,7 @@ from autoreason.prompts import PromptSet, built_in
 from autoreason.task import read_task
 
 
-@pytest.mark.parametrize(
+@cases(
     ("reply", "text", "notes"),
     [
         ("<document>\nHello.\n</document>\n<notes>\nCut.\n</notes>", "Hello.", "Cut."),
@@ -94,7 +95,7 @@ def test_clones_differ_in_white_space_at_most() -> None:
     assert not same_text("a b c", "a b c.")
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "Here is the revised version:\n\nDear all,",
@@ -125,7 +126,7 @@ def test_what_gives_a_text_away_is_found(text: str) -> None:
     assert find_leaks(text)
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "Here is the plan for May: we open on Monday.",
@@ -170,7 +171,7 @@ def test_recorded_revisions_leak_as_often_as_the_audit_found_and_first_drafts_ne
     assert 0.5 < leaking / total < 0.7
 
 
-@pytest.mark.parametrize("sign", ["_", "*", "[", "(", "\n", "# ", "a ", "a", "1"])
+@cases("sign", ["_", "*", "[", "(", "\n", "# ", "a ", "a", "1"])
 def test_the_work_grows_with_the_length_of_a_degenerate_text_and_no_faster(sign: str) -> None:
     end = " was x critique change revision original version "
     assert_linear(lambda times: find_leaks(sign * times + end), 5_000)
@@ -312,7 +313,7 @@ def test_every_sentence_about_a_broken_limit_is_known_in_a_text_that_repeats_it(
         assert not find_sentences(f"- {said}", sentences, f"Write about “{said}”"), said
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         COMPLAINT,
@@ -329,7 +330,7 @@ def test_it_is_known_in_other_marks_and_next_to_other_words(text: str) -> None:
     assert find_sentences(text, WELCOME.sentences())
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         "Welcome to Tern Lighthouse! Breakfast is at eight.",
@@ -405,7 +406,7 @@ may come along. Bring a coat: it is cold on deck.
 OTHER = "Boats go twice a day.\n\nThe pier is **closed** on Sundays; call Ms. Dunn."
 
 
-@pytest.mark.parametrize(
+@cases(
     "cut",
     [
         ONE,
@@ -424,7 +425,7 @@ def test_words_may_be_left_out_and_sentences_moved(cut: str) -> None:
     assert find_additions(cut, ONE, OTHER) == ()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "added"),
     [
         ("The ferry leaves at ten.", "The ferry leaves at ten."),

@@ -8,6 +8,7 @@ from textwrap import indent
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from autoreason.programs.examination import read_program, same_program, without_comments
 
@@ -15,7 +16,7 @@ ADD = "a, b = map(int, input().split())\nprint(a + b)"
 BLOCK = f"```python\n{ADD}\n```"
 
 
-@pytest.mark.parametrize(
+@cases(
     "reply",
     [
         BLOCK,
@@ -51,7 +52,7 @@ def test_the_program_is_found_in_whatever_form_it_comes(reply: str) -> None:
     assert read_program(reply) == ADD
 
 
-@pytest.mark.parametrize(
+@cases(
     "reply",
     [
         "",

@@ -6,10 +6,10 @@ import csv
 import io
 from decimal import Decimal
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from tests.cases import cases
 
 from autoreason.report.table import Column, Figure, Table, figures, to_csv, wrap
 from autoreason.stats import Estimate
@@ -33,7 +33,7 @@ def test_a_number_stays_with_its_unit_in_a_sentence(words: list[str], width: int
         assert sum(line.count(number) for line in lines) >= words.count(number)
 
 
-@pytest.mark.parametrize("width", range(12, 40))
+@cases("width", range(12, 40))
 def test_a_number_stays_with_its_unit_in_a_table(width: int) -> None:
     columns = [Column("per ballot (95 % for all)"), Column("note", figures=False)]
     table = Table(columns, [("2.4", "it took 3 min 12 s of the 5 min that were left")])

@@ -11,6 +11,7 @@ from math import comb, isclose, prod
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from autoreason.tournament.evidence import (
     SurvivalChances,
@@ -41,7 +42,7 @@ def random_panels(judges: int, candidates: int, panels: int, seed: int) -> Itera
         yield count_votes("borda", [rng.sample(names, candidates) for _ in range(judges)], names)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("judges", "candidates", "rule"),
     [
         *((judges, 2, "borda") for judges in (1, 5, 8)),
@@ -108,7 +109,7 @@ def cast_panels(
         yield cast
 
 
-@pytest.mark.parametrize(
+@cases(
     ("size", "lost", "rule", "names"),
     [
         *((size, lost, "borda", "ABC") for size in SIZES for lost in ((), (1,))),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
+from tests.cases import cases
 from tests.cli import made_up
 
 from autoreason.contract import Contract
@@ -100,7 +101,7 @@ def test_without_a_comparison_it_is_said_why_there_is_none() -> None:
 RULES = Contract(max_words=500)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("said", "sentence"),
     [
         (statements.winners(("AB", "B", "A"), 3), "AB B A"),

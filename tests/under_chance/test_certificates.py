@@ -9,6 +9,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from tests.cases import cases
 from tests.studies.certify.judges import Habit, certified, luck
 
 from autoreason.exchange import Request
@@ -111,7 +112,7 @@ def test_a_judge_within_the_band_seldom_fails_on_position(
     assert how_often("failed", rule, outcomes(pairs, truth)) <= 0.025
 
 
-@pytest.mark.parametrize("changed", range(1, 25))
+@cases("changed", range(1, 25))
 def test_answers_that_change_by_chance_are_seldom_called_obedience(changed: int) -> None:
     wrong = sum(
         comb(changed, rose)
@@ -181,7 +182,7 @@ CURVE = re.compile(r"^\| right on (\d+) % \| (.*) \|$", re.MULTILINE)
 CERTIFICATES = 150
 
 
-@pytest.mark.parametrize("row", CURVE.findall(PAGE.read_text("utf-8")))
+@cases("row", CURVE.findall(PAGE.read_text("utf-8")))
 def test_the_operating_curve_on_the_page_is_what_the_rules_give(row: tuple[str, str]) -> None:
     accuracy, printed = int(row[0]) / 100, [int(cell) / 100 for cell in row[1].split(" | ")]
     for shown, repeats in ((printed[:3], 1), (printed[3:], 3)):

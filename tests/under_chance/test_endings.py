@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import comb
 
-import pytest
 from msgspec.structs import replace
+from tests.cases import cases
 from tests.cli import made_up
 
 from autoreason.events import Preference
@@ -14,7 +14,7 @@ from autoreason.story import build_story
 from autoreason.tournament.endings import preference
 
 
-@pytest.mark.parametrize("judges", range(1, 32))
+@cases("judges", range(1, 32))
 def test_judges_who_toss_coins_are_said_to_prefer_either_text_once_in_forty_times_at_most(
     judges: int,
 ) -> None:

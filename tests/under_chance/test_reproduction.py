@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import comb
 from random import Random
 
-import pytest
 from paper.figures import share_of_whole
 from paper.recording import Recording
 from paper.reproduce import Claim, judge_claim, read_claims
+from tests.cases import cases
 from tests.paper.example_recordings import random_part, random_recording
 from tests.under_chance.luck import misses, most_often
 
@@ -47,8 +47,8 @@ def test_a_part_of_the_data_seldom_contradicts_a_true_paper() -> None:
     assert wrong <= most_often(PARTS)
 
 
-@pytest.mark.parametrize(("drawn", "total"), [(1, 5), (7, 10), (35, 50), (106, 150)])
-@pytest.mark.parametrize("level", [0.95, 0.999])
+@cases(("drawn", "total"), [(1, 5), (7, 10), (35, 50), (106, 150)])
+@cases("level", [0.95, 0.999])
 def test_the_interval_of_a_part_holds_the_share_of_the_whole(
     drawn: int, total: int, level: float
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 from benchmarks.keep_rules.simulation import ResearchWorld, simulate
 from benchmarks.keep_rules.study import WAYS, WORLDS, RuleReport, StudyCell
 from tests.artifacts.knob import proposal, research_settings, research_task
+from tests.cases import cases
 from tests.once import once
 from tests.under_chance.luck import misses, most_often
 
@@ -57,8 +58,8 @@ def test_the_end_test_claims_a_gain_by_chance_in_one_run_of_forty_and_holds_the_
     assert shown <= most_often(RUNS, 0.025)
 
 
-@pytest.mark.parametrize("noise", [0.02, 0.1])
-@pytest.mark.parametrize("evaluations", [6, 7, 8])
+@cases("noise", [0.02, 0.1])
+@cases("evaluations", [6, 7, 8])
 def test_a_result_that_seems_better_and_collapses_is_seldom_shown_unless_the_claim_excepts_it(
     evaluations: int, noise: float
 ) -> None:
@@ -92,8 +93,8 @@ def test_the_end_test_is_right_after_a_loop_has_chosen(world: ResearchWorld) -> 
     assert abs(float((played.claim - played.quality).mean())) <= 4 * error
 
 
-@pytest.mark.parametrize("changed", [0.1, 0.5, 0.8, 1.0])
-@pytest.mark.parametrize("evaluations", [6, 8])
+@cases("changed", [0.1, 0.5, 0.8, 1.0])
+@cases("evaluations", [6, 8])
 def test_sealed_items_that_pass_or_fail_by_chance_seldom_show_a_gain(
     evaluations: int, changed: float
 ) -> None:
@@ -201,8 +202,8 @@ LIKELY = (
 )
 
 
-@pytest.mark.parametrize("evaluations", [60, 200])
-@pytest.mark.parametrize("world", LIKELY, ids=lambda world: world.name)
+@cases("evaluations", [60, 200])
+@cases("world", LIKELY)
 def test_keeps_are_worth_what_is_said_and_at_least_as_many_do_nothing(
     world: ResearchWorld, evaluations: int
 ) -> None:

@@ -9,14 +9,15 @@ from math import comb, factorial, prod
 
 import numpy as np
 import pytest
+from tests.cases import cases
 from tests.under_chance.luck import misses, most_often
 
 from autoreason.stats.resampling import equal_shares
 from autoreason.stats.shares import exact_share, longer_preferred, pooled_share, sign_test
 
 
-@pytest.mark.parametrize("trials", [1, 2, 3, 5, 7, 16, 24, 60])
-@pytest.mark.parametrize("truth", [0.02, 0.3, 0.5, 0.6])
+@cases("trials", [1, 2, 3, 5, 7, 16, 24, 60])
+@cases("truth", [0.02, 0.3, 0.5, 0.6])
 def test_an_exact_share_holds_the_truth(trials: int, truth: float) -> None:
     wrong = sum(
         comb(trials, won) * truth**won * (1 - truth) ** (trials - won)
@@ -41,7 +42,7 @@ def tables(n: int, cells: int) -> Iterator[tuple[int, ...]]:
         yield tuple(ends[at + 1] - ends[at] - 1 for at in range(cells))
 
 
-@pytest.mark.parametrize(("n", "cells"), [(7, 2), (14, 2), (100, 2), (7, 3), (22, 3), (9, 5)])
+@cases(("n", "cells"), [(7, 2), (14, 2), (100, 2), (7, 3), (22, 3), (9, 5)])
 def test_equal_shares_keep_their_level(n: int, cells: int) -> None:
     wrong = sum(
         factorial(n) // prod(map(factorial, table))
@@ -69,9 +70,7 @@ def agreeing_pairs(texts: int) -> tuple[float, ...]:
     return tuple(counts.count(at) / len(counts) for at in range(pairs + 1))
 
 
-@pytest.mark.parametrize(
-    ("judges", "texts"), [(2, 2), (4, 2), (5, 2), (7, 2), (3, 3), (5, 3), (7, 3), (3, 4)]
-)
+@cases(("judges", "texts"), [(2, 2), (4, 2), (5, 2), (7, 2), (3, 3), (5, 3), (7, 3), (3, 4)])
 def test_no_taste_for_length_is_found_in_random_ballots(judges: int, texts: int) -> None:
     likely, wrong = agreeing_pairs(texts), 0.0
     pairs = len(likely) - 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
+from tests.cases import cases
 from tests.cli.inside import Inside
 
 BRIEF = "Write about tides and boats"
@@ -24,7 +24,7 @@ def test_a_comparison_ends_with_what_is_shown_and_has_tables(inside: Inside) -> 
     assert f"comparison: {BRIEF}" in " ".join(inside("runs").out.replace("$", "").split())
 
 
-@pytest.mark.parametrize(
+@cases(
     ("arguments", "said"),
     [
         (("--strategies", "improve"), "two or more strategies"),

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cases import cases
 from tests.conftest import DATA
 from tests.programs.problems.made_up import (
     Record,
@@ -118,7 +119,7 @@ def test_the_hand_checked_edition_has_no_challenge_tests_that_fit() -> None:
     assert problem.setup == "import math"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("asserts", "solution", "name"),
     [
         ("assert f(1) == 2", "", "f"),
@@ -135,7 +136,7 @@ def test_the_function_that_is_called_is_found(asserts: str, solution: str, name:
     assert called_function(asserts, solution) == name
 
 
-@pytest.mark.parametrize(
+@cases(
     ("read", "record", "said"),
     [
         (read_mbpp, mbpp(test_list=[]), "it has no tests"),
@@ -193,7 +194,7 @@ def holds(problem: Problem) -> bool:
     return True
 
 
-@pytest.mark.parametrize(
+@cases(
     ("docstring", "asserts"),
     [
         (">>> f(1)\n2", ["assert f(1) == 2"]),
@@ -216,7 +217,7 @@ def test_examples_become_asserts(docstring: str, asserts: list[str]) -> None:
     assert example_asserts(docstring, "f") == asserts
 
 
-@pytest.mark.parametrize(
+@cases(
     "docstring",
     [
         "",
@@ -255,7 +256,7 @@ def test_a_record_of_the_data_set_is_read() -> None:
     assert read_contest(contest(description="Print YES in any case.")).ignore_case
 
 
-@pytest.mark.parametrize(
+@cases(
     ("fields", "difficulty"),
     [
         ({"difficulty": 7}, "A"),
@@ -312,14 +313,14 @@ def test_a_method_is_called_with_python_literals() -> None:
     assert problem.starter.rstrip() in problem.statement
 
 
-@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@cases("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_every_pickle_of_a_text_is_read(protocol: int) -> None:
     tests = json.dumps([{"input": "ä", "output": "ö"}], ensure_ascii=False)
     record = livecodebench(private_test_cases=pickled(tests, protocol))
     assert read_livecodebench(record).private_tests == (Example(input="ä", output="ö"),)
 
 
-@pytest.mark.parametrize(
+@cases(
     "given",
     [
         pickled(["[]"]),
@@ -370,7 +371,7 @@ def read(tmp_path: Path) -> Any:
     return reading
 
 
-@pytest.mark.parametrize(
+@cases(
     ("record", "name"),
     [
         (own(), "autoreason"),
@@ -454,7 +455,7 @@ def test_the_digest_is_that_of_the_usable_problems(read: Any) -> None:
     assert read(lines(own())).digest != read(lines(own(title="Other"))).digest
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "name", "said"),
     [
         (" \n\n", "set.json", "is empty"),

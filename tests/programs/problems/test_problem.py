@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.cases import cases
 from tests.programs.problems.made_up import humaneval, own
 
 from autoreason.errors import InvalidInput
@@ -136,7 +137,7 @@ def test_integers_never_pass_through_doubles() -> None:
     assert not accepts(huge, huge[:-1] + "8", FLOAT)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("expected", "got"),
     [
         ("2", "2.0"),
@@ -158,7 +159,7 @@ def test_numbers_within_the_tolerance_pass(expected: str, got: str) -> None:
     assert accepts(expected, got, FLOAT)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("expected", "got"),
     [
         ("2.5", "2.50001"),
@@ -281,7 +282,7 @@ def refusal(**changes: Any) -> str:
     return sentence
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changes", "said"),
     [
         ({"public_tests": [], "private_tests": None}, "no tests"),
@@ -409,7 +410,7 @@ def test_python_of_others_is_read_and_never_run_nor_warned_about(tmp_path: Path)
         assert compile_error(wrong)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("statement", "tolerance"),
     [
         ("its absolute or relative error does not exceed 10^{-6}.", 1e-6),
@@ -431,7 +432,7 @@ def test_the_tolerance_is_read_where_errors_are_spoken_of(
     assert stated_tolerance(statement) == tolerance
 
 
-@pytest.mark.parametrize(
+@cases(
     ("statement", "checker", "any_case"),
     [
         ("If there are multiple answers, print any.", "special", False),

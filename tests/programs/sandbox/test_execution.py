@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 from tests.programs.sandbox.rig import LEVELS, Rig, rigged
 
 from autoreason.programs.sandbox.base import Level, RunLimits
@@ -25,7 +26,7 @@ from autoreason.programs.sandbox.execution import (
 )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("source", "modules"),
     [
         ("import colorsys", {"colorsys"}),
@@ -135,7 +136,7 @@ PRINTS = {
 """Programs that read nothing, and what they print."""
 
 
-@pytest.mark.parametrize(
+@cases(
     ("source", "stdin", "stdout"),
     [
         ("print(sum(map(int, input().split())))", "3 4\n", "7\n"),
@@ -178,7 +179,7 @@ def test_what_it_reads_and_writes(rig: Rig, source: str, stdin: str, stdout: str
     assert ran.stdout.decode() == stdout
 
 
-@pytest.mark.parametrize(
+@cases(
     ("source", "status", "stderr"),
     [
         ("raise SystemExit", 0, ""),
@@ -318,7 +319,7 @@ print(sum(map(int, sys.stdin.read().split())))
     assert (ran.status, ran.stdout, ran.stderr) == (0, b"6\n", b"")
 
 
-@pytest.mark.parametrize("name", ["SIGKILL", "SIGABRT", "SIGTERM", "SIGSEGV", "SIGSYS"])
+@cases("name", ["SIGKILL", "SIGABRT", "SIGTERM", "SIGSEGV", "SIGSYS"])
 def test_a_right_answer_before_a_deadly_signal_is_no_good_end(rig: Rig, name: str) -> None:
     ran = rig.run(
         f"import os, signal\nprint(7, flush=True)\nos.kill(os.getpid(), signal.{name})\nprint('alive')"

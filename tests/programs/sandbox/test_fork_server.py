@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from tests.cases import cases
 from tests.programs.sandbox.rig import LEVELS, Rig, rigged
 
 from autoreason.programs.sandbox.base import SOURCE_LIMIT, Level, RunLimits, max_idle_seconds
@@ -26,7 +27,7 @@ def rig(request: pytest.FixtureRequest) -> Iterator[Rig]:
         yield made
 
 
-@pytest.mark.parametrize(
+@cases(
     "source",
     [
         "while True: pass",
@@ -82,7 +83,7 @@ def test_what_is_imported_is_not_held_against_the_program(rig: Rig) -> None:
     assert (ran.end_reason, ran.stdout) == ("exit", b"1\n")
 
 
-@pytest.mark.parametrize(
+@cases(
     "source",
     [
         "x = bytearray(1 << 30)",
@@ -108,7 +109,7 @@ def test_memory_within_the_limit_is_had(rig: Rig) -> None:
     assert ran.memory > 200 << 20
 
 
-@pytest.mark.parametrize(
+@cases(
     "source",
     [
         "while True: print('x' * 1000)",
@@ -146,9 +147,7 @@ def test_a_long_source_is_refused_in_words_and_one_just_short_enough_is_run(rig:
     assert b"at most 65,536 are run" in ran.stderr
 
 
-@pytest.mark.parametrize(
-    "source", ["(" * 300 + ")" * 300, "-" * 60_000 + "1", "x = 1\0", "'\ud800'"]
-)
+@cases("source", ["(" * 300 + ")" * 300, "-" * 60_000 + "1", "x = 1\0", "'\ud800'"])
 def test_what_cannot_be_compiled_ends_like_any_error(rig: Rig, source: str) -> None:
     first, second = rig.runs(source, [b"", b""], SECOND)
     assert (first.end_reason, first.status) == (second.end_reason, second.status)
@@ -157,7 +156,7 @@ def test_what_cannot_be_compiled_ends_like_any_error(rig: Rig, source: str) -> N
     assert b"Error" in first.stderr
 
 
-@pytest.mark.parametrize("value", ["[nested]", "{0: nested}"])
+@cases("value", ["[nested]", "{0: nested}"])
 def test_a_nested_value_that_fills_the_memory_is_called_too_large(rig: Rig, value: str) -> None:
     source = f"def f():\n    nested = None\n    while True: nested = {value}\nf()"
     ran = rig.run(source, limits=RunLimits(seconds=10, memory=64 << 20))

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from autoreason.programs.sandbox import rpc
 from autoreason.programs.sandbox.rpc import (
@@ -104,7 +105,7 @@ class Liar(list):  # type: ignore[type-arg]
 Point = namedtuple("Point", "x y")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("value", "arrived"),
     [
         (Colour.RED, 3),
@@ -146,7 +147,7 @@ def test_nesting_has_an_end_in_both_directions() -> None:
         decode([value], none)
 
 
-@pytest.mark.parametrize(
+@cases(
     "sent",
     [
         *({}, {"x": 1}, {"t": 1}, {"t": [], "s": []}, {"s": [[1]]}, {"d": [1]}, {"d": [[1, 2, 3]]}),
@@ -282,7 +283,7 @@ def test_what_cannot_be_sent_is_the_fault_of_whoever_may_have_made_it(
     assert bool(program.tests_error) != bool(program.program_error)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("reply", "said"),
     [
         (None, "the program ended before it had answered"),

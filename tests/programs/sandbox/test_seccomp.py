@@ -9,6 +9,7 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from autoreason.programs.sandbox.seccomp import (
     ALLOWED_WITH_CHECKS,
@@ -104,7 +105,7 @@ def test_a_command_may_call_anything_but_keyrings_and_namespaces(
 
 
 @each_machine
-@pytest.mark.parametrize(
+@cases(
     ("name", "argument", "expected"),
     [
         *(("unshare", flag, REFUSE) for flag in (*NAMESPACES, 0x80, sum(NAMESPACES))),
@@ -147,7 +148,7 @@ def test_what_is_free_is_allowed(machine: str) -> None:
 
 
 @each_machine
-@pytest.mark.parametrize(
+@cases(
     ("name", "arguments", "allowed"),
     [
         ("clone", (0x3D0F00,), True),  # a thread, as the GNU library starts one

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cases import cases
 from tests.run.runs import lend
 from tests.studies.advise.cast import BRIEF, advised, blind, by_grade, cast, keeps_draft
 from tests.studies.certify.judges import Habit, erratic, first_come, garbled
@@ -53,7 +54,7 @@ OTHER_BRIEFS = [
 ]
 
 
-@pytest.mark.parametrize("brief", [*FACTS, *SHORT_QUESTIONS, *OTHER_BRIEFS])
+@cases("brief", [*FACTS, *SHORT_QUESTIONS, *OTHER_BRIEFS])
 def test_short_questions_get_a_note_and_those_with_one_right_answer_ask_for_a_fact(
     brief: str,
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import cases
 from tests.studies.audit.example_runs import (
     SLOTS,
     TEXTS,
@@ -36,7 +37,7 @@ INVALID = vote()
 B_FIRST = ("B", "AB", "A")
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
+@cases("question", QUESTIONS)
 def test_a_record_without_anything_is_unknown_and_says_why(question: Question) -> None:
     for runs in ((), (run(programs=True),)):
         finding = finding_of(question, runs)
@@ -223,10 +224,9 @@ FINDINGS: list[Row] = [
 ]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("question", "runs", "level", "says"),
     FINDINGS,
-    ids=[f"{question.name}-{level}-{at}" for at, (question, _, level, _) in enumerate(FINDINGS)],
 )
 def test_each_question_says_what_is_there_at_the_level_it_deserves(
     question: Question, runs: list[AuditedRun], level: str, says: str

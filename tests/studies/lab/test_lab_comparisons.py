@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
+from tests.cases import cases
 from tests.studies.lab.cells import a_cell, a_panel, a_suite
 
 from autoreason.stats import Estimate, Test
@@ -47,7 +47,7 @@ def a_pair(measure: Any, value: float, **known: Any) -> ArmPair:
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("measure", "value", "said"),
     [
         ("words", 1.0, "contest writes 1 word more than single on average"),

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import cases
 from tests.patience import PATIENCE
 from tests.studies.raters.conftest import Study
 from tests.studies.raters.serving import Caller, Served, serve_apart, serve_packet
@@ -251,7 +252,7 @@ def test_no_word_is_lost(text: str) -> None:
         assert [sign for sign in shown if sign.isalpha()] == letters
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "html"),
     [
         (
