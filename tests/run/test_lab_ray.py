@@ -50,7 +50,8 @@ class Nodes:
     """A cluster of several nodes on this machine; nothing that is run there needs a processor of its own."""
 
     def __init__(self) -> None:
-        small = {"num_cpus": 0, "object_store_memory": 80 * 2**20, "include_dashboard": False}
+        few = {"include_dashboard": False, "include_log_monitor": False, "no_monitor": True}
+        small = {"num_cpus": 0, "object_store_memory": 80 * 2**20, **few}
         self._small = small
         # Else it takes Ray half a minute to notice that a node is gone.
         soon = {
