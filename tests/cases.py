@@ -7,21 +7,18 @@ from functools import wraps
 from inspect import signature
 from typing import Any
 
-Test = Callable[..., None]
 
-
-def cases(names: str | tuple[str, ...], table: Iterable[Any]) -> Callable[[Test], Test]:
+def cases(names: str | tuple[str, ...], table: Iterable[Any]) -> Callable[[Any], Any]:
     """Like `parametrize`, for cases that need no fixtures of their own; the one that fails is named."""
-    columns = tuple(names.replace(",", " ").split()) if isinstance(names, str) else names
-    rows = [(row,) if len(columns) == 1 else tuple(row) for row in table]
+    columns = (names,) if isinstance(names, str) else names
+    rows = [dict(zip(columns, (row,) if len(columns) == 1 else row, strict=True)) for row in table]
     assert rows
 
-    def decorate(test: Test) -> Test:
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
         @wraps(test)
         def every(**fixtures: Any) -> None:
             __tracebackhide__ = True
-            for row in rows:
-                case = dict(zip(columns, row, strict=True))
+            for case in rows:
                 try:
                     test(**case, **fixtures)
                 except BaseException as error:

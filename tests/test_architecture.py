@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.cases import cases
 from tools.size import Size, measure
 
 ROOT = Path(__file__).parents[1]
@@ -348,6 +347,6 @@ def test_the_package_imports_nothing_that_stays_in_the_checkout() -> None:
         assert not found, path
 
 
-@cases("size", measure()[:6])
+@pytest.mark.parametrize("size", measure()[:6], ids=lambda size: size.name)
 def test_the_house_is_no_larger_than_it_may_be(size: Size) -> None:
     assert size.now <= size.limit

@@ -8,7 +8,6 @@ from benchmarks.keep_rules.simulation import decide_all, effects
 from benchmarks.keep_rules.study import WAYS, WORLDS, fill_cell
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cases import cases
 
 from autoreason.artifacts.acceptance import Effect, KeepRule, Noise, effect_of
 
@@ -63,7 +62,7 @@ def test_many_effects_are_measured_as_one_is(
     assert error[0] == pytest.approx(one.error, abs=1e-6)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("way", "world", "quality", "gap"),
     [
         ("greedy", "small gains", 0.42, 2.67),

@@ -7,7 +7,6 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
-from tests.cases import cases
 from tests.cli.inside import Inside
 
 from autoreason import judge
@@ -94,7 +93,7 @@ def test_help_of_a_study_names_its_own_defaults() -> None:
     assert judge.prepare("Write.", {"a": "One.", "b": "Two."}).settings.judges == PANEL_JUDGES
 
 
-@cases(
+@pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("--judges", "many"), "'many' is not a valid integer"),

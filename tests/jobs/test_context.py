@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cases import cases
 
 from autoreason.errors import InvalidInput, ProviderFailed, Stopped
 from autoreason.events import AnyEvent, DraftFailed
@@ -112,7 +111,7 @@ def test_the_seats_of_a_panel_share_its_calls(judges: int, calls: int) -> None:
     assert max(shares) - min(shares) <= 1
 
 
-@cases(
+@pytest.mark.parametrize(
     ("spent", "limit", "sentence"),
     [
         (Spent(), None, "0 tokens"),

@@ -6,7 +6,6 @@ from typing import Any, get_args
 
 import msgspec
 import pytest
-from tests.cases import cases
 from tests.run.runs import settings
 
 from autoreason.errors import InvalidInput
@@ -60,7 +59,7 @@ JUDGING = (Judge(), JudgePairs(), Rejudge(of="x"), Certify(model="a/b", suite=2)
 JOBS = (*JUDGING, Refine(), KnowledgeTest(folder="x"), Advise(), Solve(), Research(), Lab())
 
 
-@cases("job", JOBS)
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)
 def test_a_job_is_a_value_whose_code_is_found_and_which_is_read_again(job: AnyJob) -> None:
     assert {type(each) for each in JOBS} == set(get_args(AnyJob))
     assert issubclass(job_class(job), Strategy) == (job.writes == "text")

@@ -15,7 +15,6 @@ from unittest.mock import patch
 
 import pytest
 from msgspec.structs import replace
-from tests.cases import cases
 from tests.journal.samples import RUN, a_process, a_reply, a_request, create_run
 from tests.patience import PATIENCE
 
@@ -88,7 +87,7 @@ def test_no_other_kind_of_database_is_known(place: str) -> None:
         locate(place)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("given", "shown"),
     [
         ("postgresql://ada:s3cret@db.lab/runs", "postgresql://ada@db.lab/runs"),

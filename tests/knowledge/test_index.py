@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.cases import cases
 
 from autoreason.files import cache_folder
 from autoreason.knowledge.index import (
@@ -44,7 +43,7 @@ def fact(text: str, when: str = "") -> Record:
     return Record(text=text, kind="fact", when=when)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("words", "text"),
     [
         ("promocao", TEXTS[0]),
@@ -226,7 +225,7 @@ def test_texts_of_which_nothing_but_a_verdict_is_known_are_shown_by_it() -> None
 PLANTED = Query("seven habits of people who never miss a train", "now", "2024-05-01")
 
 
-@cases(
+@pytest.mark.parametrize(
     "leak",
     [
         outcome(PLANTED.text, group="old", when="2024-01-01"),

@@ -9,7 +9,6 @@ from typing import Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.cases import cases
 
 from autoreason.knowledge.folder import read_folder
 from autoreason.knowledge.standing import Standing, find_pairs, find_standings
@@ -102,7 +101,7 @@ def about_two(better: str, worse: str, pair: str) -> list[Record]:
     return [verdict(better, True, pair=pair), verdict(worse, False, pair=pair)]
 
 
-@cases(
+@pytest.mark.parametrize(
     ("records", "pairs"),
     [
         ([outcome("a", 9, n=None, se=1), outcome("b", 2, n=None, se=1)], "ab"),

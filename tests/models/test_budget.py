@@ -11,7 +11,6 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.cases import cases
 from tests.patience import PATIENCE
 
 from autoreason.errors import BudgetReached, InvalidInput
@@ -66,7 +65,7 @@ def test_what_runs_at_home_is_free(name: str) -> None:
     assert providers.rates(f"{name}/any") == providers.Rates(Decimal(0), Decimal(0))
 
 
-@cases(
+@pytest.mark.parametrize(
     "address",
     [
         "openai/gpt-4.1-mini",

@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.cases import cases
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import Message, Outcome, Request, Schema, Signal, TextArrived
@@ -118,7 +117,7 @@ def error(name: str, parent: str = "APIError", text: str = "no", **fields: Any) 
     return raised
 
 
-@cases(
+@pytest.mark.parametrize(
     ("name", "parent", "failure"),
     [
         ("AuthenticationError", "APIError", Failure.BAD_KEY),

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cases import cases
 from tests.patience import PATIENCE
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
@@ -293,7 +292,7 @@ def test_an_address_needs_the_hash_of_what_it_gives() -> None:
     assert (own.file, own.sha256) == ("own-Q4.gguf", DIGITS)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("source", "sha256"),
     [
         ("smollm3", ""),

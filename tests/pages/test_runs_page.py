@@ -85,10 +85,10 @@ def test_the_keyboard_opens_a_run(page: Page) -> None:
     assert page.title() == "Calm wren"
 
 
-@pytest.mark.parametrize("width", [360, 1280, 2560])
-def test_it_fits_any_window_and_no_title_acts(page: Page, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 700})
+def test_it_fits_any_window_and_no_title_acts(page: Page) -> None:
+    for width in (360, 1280, 2560):
+        page.set_viewport_size({"width": width, "height": 700})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.title() == "Runs"
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator("#runs img, #runs script").count() == 0
     assert "<U+202E>" in page.locator("#runs li", has_text="evil").inner_text()

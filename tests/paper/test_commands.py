@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from paper.__main__ import SUITES, recorded, run_suites
-from tests.cases import cases
 from tests.conftest import DATA
 from tests.paper.test_fit import recorded_panels
 
@@ -101,7 +100,7 @@ def test_suites_share_one_budget_and_go_on_where_they_were(tmp_path: Path, capsy
 PATHS = sorted(SUITES.glob("*.yaml"))
 
 
-@cases("path", PATHS)
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
 def test_a_suite_is_named_after_its_file_and_asks_questions(path: Path) -> None:
     suite = read_suite(path, models={"": "local/smollm2"}).suite
     assert suite.name == path.stem

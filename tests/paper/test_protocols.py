@@ -18,7 +18,6 @@ from paper.protocols import (
     reviewed,
     search_protocols,
 )
-from tests.cases import cases
 from tests.studies.simulate.scenes import settings, world
 
 from autoreason.studies.simulation import in_processes
@@ -99,6 +98,6 @@ def test_random_worlds_are_the_same_for_a_seed() -> None:
     assert len({each.judges.noise for each in random_worlds(3, seed=5)}) == 3
 
 
-@cases(("judges", "needed"), [(1, 2), (5, 6), (6, 6), (7, 7), (9, 8), (14, 12)])
+@pytest.mark.parametrize(("judges", "needed"), [(1, 2), (5, 6), (6, 6), (7, 7), (9, 8), (14, 12)])
 def test_a_claim_takes_an_exact_interval_above_a_half(judges: int, needed: int) -> None:
     assert claiming_votes(judges) == needed

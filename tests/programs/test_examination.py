@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 import pytest
 from msgspec.structs import replace
-from tests.cases import cases
 from tests.programs.stage import PROBLEM, MadeUpExaminer, program
 
 from autoreason.exchange import Query, Request
@@ -134,7 +133,7 @@ def test_a_crash_shows_the_end_of_its_traceback() -> None:
     assert 2000 < len(text) < 4000
 
 
-@cases("verdict", CodeVerdict)
+@pytest.mark.parametrize("verdict", CodeVerdict)
 def test_nothing_that_was_measured_is_told(verdict: CodeVerdict) -> None:
     once = Trial(number=1, verdict=verdict, seconds=2.04, wall=2.31, memory=77_000_000, input="9")
     assert describe(once) == describe(replace(once, seconds=2.91, wall=6.8, memory=99_000_000))

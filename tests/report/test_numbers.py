@@ -7,7 +7,6 @@ from decimal import Decimal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.cases import cases
 
 from autoreason.report import numbers
 from autoreason.stats import Estimate
@@ -39,7 +38,7 @@ def test_only_a_sum_of_nothing_is_shown_as_nothing(cost: Decimal) -> None:
     assert (float(numbers.money(cost).split("$")[1].replace(",", "")) == 0) == (cost == 0)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("cost", "shown"),
     [
         (None, "unknown"),

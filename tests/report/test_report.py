@@ -176,13 +176,6 @@ def test_a_page_has_as_many_texts_as_one_reads_and_says_where_the_others_are() -
     assert "The texts of 2 more tries are in the runs that are named." in page
 
 
-def test_a_text_of_two_megabytes_opens(browser: Browser, tmp_path: Path) -> None:
-    page, noticed = opened(browser, tmp_path, Sample(text="A long text. " * 160_000).to_html())
-    assert page.inner_text("h1").startswith("No winner")
-    assert noticed == []
-    page.close()
-
-
 def test_a_page_has_no_commands_and_no_columns_of_a_terminal() -> None:
     class Ended(Sample, frozen=True):
         def summary(self, took: str = "") -> list[str]:  # noqa: ARG002

@@ -51,8 +51,7 @@ class Nodes:
 
     def __init__(self) -> None:
         few = {"include_dashboard": False, "include_log_monitor": False, "no_monitor": True}
-        small = {"num_cpus": 0, "object_store_memory": 80 * 2**20, **few}
-        self._small = small
+        self._small = {"num_cpus": 0, "object_store_memory": 80 * 2**20, **few}
         # Else it takes Ray half a minute to notice that a node is gone.
         soon = {
             "health_check_initial_delay_ms": 0,
@@ -61,7 +60,7 @@ class Nodes:
         }
         self._cluster = module("ray.cluster_utils").Cluster(
             initialize_head=True,
-            head_node_args={**small, "_system_config": soon},
+            head_node_args={**self._small, "_system_config": soon},
             shutdown_at_exit=False,
         )
         self.address: str = self._cluster.address

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Unpack, get_args, get_origin, get_type_hints
 
 import pytest
-from tests.cases import cases
 
 import autoreason
 from autoreason import errors
@@ -53,7 +52,7 @@ def _writers() -> set[str]:
     return set(Models.__struct_fields__) - {"judges", "revisers"}
 
 
-@cases("dictionary", DICTIONARIES)
+@pytest.mark.parametrize("dictionary", DICTIONARIES, ids=lambda each: each.__name__)
 def test_a_setting_has_the_same_type_wherever_it_can_be_given(dictionary: Any) -> None:
     fields = {name: doc.type for name, doc in SETTING_DOCS.items()}
     different = {"budget", *(["strategy"] if dictionary.__name__ == "SolveOptions" else [])}

@@ -8,7 +8,6 @@ import pytest
 import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cases import cases
 from tests.stats.intervals import ends
 
 from autoreason.stats.shares import (
@@ -170,8 +169,8 @@ def test_unknown_p_values_pass_through_and_do_not_count() -> None:
     assert holm([]) == []
 
 
-@cases("level", [0.05, 0.01])
-@cases(
+@pytest.mark.parametrize("level", [0.05, 0.01])
+@pytest.mark.parametrize(
     "tasks",
     [
         [[1.0] * 7] * 7,

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cases import cases
 from tests.run.runs import settings
 
 from autoreason.errors import InvalidInput
@@ -54,7 +53,7 @@ def refusal(name: str) -> str:
     return message
 
 
-@cases("name", BUILT_IN)
+@pytest.mark.parametrize("name", BUILT_IN)
 def test_each_of_ours_is_a_strategy_and_says_what_it_does(name: str) -> None:
     kind = find_strategy(name)
     assert issubclass(kind, Strategy)

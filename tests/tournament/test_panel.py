@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cases import cases
 from tests.tournament.stage import CONTESTS, Played, play, vote
 
 from autoreason.events import BallotCast, CodeBallot, ReviewDecided
@@ -231,9 +230,9 @@ def test_a_judge_who_is_not_asked_would_have_changed_nothing(
         assert early.winner == count_votes(rule, [metric, *votes[: size.judges]], A_AB_B).winner
 
 
-@cases("size", SIZES)
-@cases("metric", [("AB", "B", "A"), ("A", "B", "AB")])
-@cases("rule", ["borda", "majority", "copeland"])
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("metric", [("AB", "B", "A"), ("A", "B", "AB")])
+@pytest.mark.parametrize("rule", ["borda", "majority", "copeland"])
 def test_chances_are_those_of_all_ballots_judges_could_cast_next_to_the_metrics(
     size: PanelSize, metric: tuple[str, ...], rule: str
 ) -> None:

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.cases import cases
 from tests.tournament.stage import UNSEEN, play, vote
 
 from autoreason.events import (
@@ -180,8 +179,8 @@ def test_a_new_draft_that_took_the_place_of_a_rewrite_is_called_one() -> None:
     assert found.reason.words == "[The new draft] is clearer."
 
 
-@cases("faults", [0, 1])
-@cases("left_out", ["B AB B B", "B", "B1 B2 AB B"])
+@pytest.mark.parametrize("faults", [0, 1])
+@pytest.mark.parametrize("left_out", ["B AB B B", "B", "B1 B2 AB B"])
 def test_of_texts_that_were_left_out_new_drafts_come_after_the_rewrites(
     faults: int, left_out: str
 ) -> None:

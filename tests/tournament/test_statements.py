@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-from tests.cases import cases
 from tests.cli import made_up
 
 from autoreason.contract import Contract
@@ -101,7 +100,7 @@ def test_without_a_comparison_it_is_said_why_there_is_none() -> None:
 RULES = Contract(max_words=500)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("said", "sentence"),
     [
         (statements.winners(("AB", "B", "A"), 3), "AB B A"),

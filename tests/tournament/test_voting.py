@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.cases import cases
 
 from autoreason.tournament.voting import (
     BUILT_IN,
@@ -39,7 +38,7 @@ rules = st.sampled_from(BUILT_IN)
 # ---- counting ----------------------------------------------------------------------------------
 
 
-@cases(
+@pytest.mark.parametrize(
     ("rule", "votes", "result"),
     [
         ("borda", "B>AB>A B>A>AB AB>B>A", VoteResult("B", {"A": 4, "B": 8, "AB": 6}, 2, False)),
@@ -211,7 +210,7 @@ class Protocol:
                 yield tuple(sorted(votes))
 
 
-@cases(
+@pytest.mark.parametrize(
     ("rule", "protocol"),
     [
         ("borda", (3,)),
@@ -231,8 +230,8 @@ def test_the_wave_is_the_smallest_that_could_settle_the_vote(
         assert exact.wave(votes) == exact.smallest_wave(votes), votes
 
 
-@cases("rule", ["copeland", "instant_runoff"])
-@cases("protocol", [(6,), (3,), (6, 2), (4, 3)])
+@pytest.mark.parametrize("rule", ["copeland", "instant_runoff"])
+@pytest.mark.parametrize("protocol", [(6,), (3,), (6, 2), (4, 3)])
 def test_no_panel_stops_while_another_winner_is_possible(
     rule: str, protocol: tuple[int, ...]
 ) -> None:

@@ -7,7 +7,6 @@ from random import Random
 
 import pytest
 from benchmarks.advice import WORLDS, AdviceWorld, play_judge, play_pilots, study_advice
-from tests.cases import cases
 from tests.under_chance.luck import most_often
 
 from autoreason.run.experience import LEAST, MOST, PastRun, describe_experience
@@ -47,8 +46,8 @@ def test_runs_before_judges_at_random_are_seldom_said_to_rise(judges: int, texts
     assert rising <= most_often(series)
 
 
-@cases("pilots", [3, 5, 6])
-@cases("share", [0.5, 0.6, 0.7, 0.8, 0.9])
+@pytest.mark.parametrize("pilots", [3, 5, 6])
+@pytest.mark.parametrize("share", [0.5, 0.6, 0.7, 0.8, 0.9])
 def test_pilots_end_as_often_in_each_verdict_as_is_printed(pilots: int, share: float) -> None:
     random = Random(f"{pilots}/{share}")
     world = AdviceWorld(name="", result=share, sees=1.0)

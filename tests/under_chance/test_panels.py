@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
-from tests.cases import cases
 from tests.once import once
 from tests.under_chance.luck import (
     biased_ballots,
@@ -144,7 +143,7 @@ def test_corrected_tests_seldom_tell_two_texts_apart(judges: int, texts: int) ->
 
 
 # Panels are counted whatever their texts are called, so only of two texts it is known which is the longer.
-@cases(("judges", "texts"), [each for each in COUNTED if each[1] == 2] + DRAWN)
+@pytest.mark.parametrize(("judges", "texts"), [each for each in COUNTED if each[1] == 2] + DRAWN)
 def test_the_longer_text_is_seldom_said_to_be_preferred(judges: int, texts: int) -> None:
     seldom("length", judges, texts)
 
@@ -156,8 +155,8 @@ def test_agreement_is_no_more_than_chance_on_average() -> None:
         assert mean == pytest.approx(0, abs=1e-9)
 
 
-@cases(("judges", "texts"), [(2, 2), (3, 3), (7, 3), (7, 5)])
-@cases("bias", [0.3, 0.9])
+@pytest.mark.parametrize(("judges", "texts"), [(2, 2), (3, 3), (7, 3), (7, 5)])
+@pytest.mark.parametrize("bias", [0.3, 0.9])
 def test_position_never_makes_a_winner_where_orders_are_balanced(
     judges: int, texts: int, bias: float
 ) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from paper.fit import SLOTS, PanelVotes, RankedVote, fit_judges
-from tests.cases import cases
 from tests.studies.simulate.scenes import world
 from tests.under_chance.luck import most_often
 
@@ -95,8 +94,8 @@ def played(quality: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Simula
     return SimulationReport(plan=Plan(runs, 1), worlds=[HELP] * worlds, cells=cells)
 
 
-@cases("runs", [2, 3, 50])
-@cases(("worlds", "protocols"), [(1, 2), (7, 2), (7, 4)])
+@pytest.mark.parametrize("runs", [2, 3, 50])
+@pytest.mark.parametrize(("worlds", "protocols"), [(1, 2), (7, 2), (7, 4)])
 def test_no_protocol_delivers_the_best_text_by_chance(
     worlds: int, protocols: int, runs: int
 ) -> None:

@@ -6,7 +6,6 @@ import re
 from typing import Any
 
 import pytest
-from tests.cases import cases
 from tests.cli.inside import Inside
 
 TEXTS = {
@@ -55,7 +54,7 @@ def test_pairs_are_judged_in_both_orders(inside: Inside, texts: tuple[str, ...])
     assert found["report"]["ballots"] + found["report"]["abstained"] == 9
 
 
-@cases(
+@pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("alpha.md",), "2 to 10 texts, not 1"),

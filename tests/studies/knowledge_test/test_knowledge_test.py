@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.cases import cases
 
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Request
@@ -92,7 +91,7 @@ def test_judges_that_use_records_are_helped(folder: Path, journal: Journal) -> N
     assert replay(result.run, journal=journal).same
 
 
-@cases(
+@pytest.mark.parametrize(
     ("without", "with_records", "placebo", "groups", "verdict"),
     [
         (0.0, 1.0, 0.0, 60, "helps"),

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cases import cases
 from tests.run.leaving import Breaking
 from tests.run.runs import TASK
 from tests.studies.lab.rivals import (
@@ -91,7 +90,7 @@ async def test_the_first_sets_what_the_others_may_spend(journal: Journal) -> Non
     assert "by calls, the most that each may take" in str(result.report)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("names", "own", "said"),
     [
         (["improve"], {}, "two or more strategies"),

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.cases import cases
 from tests.run.leaving import Breaking, left_after_every_call
 from tests.run.runs import go_on, settings, start_run
 from tests.tournament.stage import play, shown_texts, vote
@@ -67,7 +66,7 @@ _LAYOUT = "# Title\n\nFirst line here.\n\n- one item\n- two items\n\nThe rest go
 _BLOCK = "```python\nx = 1. \ny = 2\n```"
 
 
-@cases(
+@pytest.mark.parametrize(
     ("text", "words", "kept"),
     [
         (_LAYOUT, 6, "# Title\n\nFirst line here.\n\n- one item"),

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 from paper.fast import play_fast
-from tests.cases import cases
 from tests.studies.simulate.scenes import SHARP, settings, world
 from tests.tournament.stage import CONTESTS
 
@@ -218,7 +217,7 @@ def test_a_change_without_a_name_or_a_value_is_refused(given: str) -> None:
         changed_by(given)
 
 
-@cases(
+@pytest.mark.parametrize(
     ("given", "message"),
     [
         ("speed=9", "unknown setting `speed`; known are drafts, k, passes"),

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from tests.cases import cases
 
 from autoreason.errors import InvalidInput
 from autoreason.studies.world import World, built_in_worlds, load_world, read_world
@@ -26,7 +25,7 @@ def test_a_world_takes_its_name_from_the_file(tmp_path: Path) -> None:
     assert load_world(str(file)) == replace(World(about="x", kind="harm"), name="gloomy")
 
 
-@cases(
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("about: [", "line 1"),
