@@ -89,7 +89,7 @@ GIVEN: dict[type, Callable[[], st.SearchStrategy[Any]]] = {
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind.__name__))
-@examples(max_examples=15)
+@examples(max_examples=8)
 @given(data=st.data())
 def test_every_event_comes_back_as_it_was(kind: type[AnyEvent], data: st.DataObject) -> None:
     event = data.draw(values(inspect.type_info(kind)))

@@ -12,7 +12,7 @@ from tests.under_chance.luck import misses, most_often
 
 from autoreason.studies.lab_report import LabReport
 
-TIMES = 100
+TIMES = 70
 SETS = [(5, 2, 1), (12, 3, 1), (12, 2, 3), (24, 4, 1)]
 """Problems, strategies and repeats."""
 sets = pytest.mark.parametrize(("problems", "strategies", "repeats"), SETS)

@@ -92,13 +92,13 @@ SIZES = {
 }
 
 
-@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
-@pytest.mark.parametrize("truth", [0.5, 0.8, 0.95])
-@pytest.mark.parametrize("alike", [0.1, 0.3, 0.6, 0.95])
+@cases("sizes", SIZES.values())
+@cases("truth", [0.5, 0.8, 0.95])
+@cases("alike", [0.1, 0.3, 0.6, 0.95])
 def test_a_share_over_tasks_holds_the_truth_however_alike_tries_and_however_unequal_tasks_are(
     sizes: list[int], truth: float, alike: float
 ) -> None:
-    times = 250
+    times = 150
     rng = np.random.default_rng((len(sizes), sum(sizes)))
     scale = (1 - alike) / alike
     chances = rng.beta(truth * scale, (1 - truth) * scale, size=(times, len(sizes)))
