@@ -57,10 +57,10 @@ def test_no_runs_yet_is_no_mistake(shell: Shell) -> None:
 
 
 def test_show_is_a_line_for_each_round(finished: Shell) -> None:
-    title, first, blank, *rounds, end, more = finished("show").stdout.splitlines()
+    title, first, why, blank, *rounds, end, more = finished("show").stdout.splitlines()
     assert re.search(r" · [a-z]+-[a-z]+ · ", title)
     assert first.endswith(".")
-    assert (blank, end) == ("", "")
+    assert (why, blank, end) == ("Stopped after 2 rounds, the most allowed.", "", "")
     assert rounds[0].startswith("○ first draft  ")
     assert [line[2:9].strip() for line in rounds[1:]] == ["round 1", "round 2", "review"]
     assert more.endswith(" · --evidence · --html run.html")
