@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from autoreason.contract import count_words
 from autoreason.events import FINISHED, Delivered, ReviewDecided
-from autoreason.files import certificates_folder
 from autoreason.journal import Journal
+from autoreason.run.prepared import certificates_of
 from autoreason.run.record import use_journal
 from autoreason.run.verbs import JournalPlace
 from autoreason.settings import Settings
@@ -127,8 +127,7 @@ def describe_experience(past: Sequence[PastRun], settings: Settings) -> str:
         return said if more > settings.passes else ""
     for enough in range(every, settings.passes, every):
         # What was delivered was there by then, and the rounds after it brought nothing more.
-        over = [run for run in past if run.since <= enough < run.rounds]
-        over = [run for run in over if run.trend < _RISING]
+        over = [run for run in past if run.since <= enough < run.rounds and run.trend < _RISING]
         if len(over) >= _MOSTLY * number:
             last = max(1, *(run.since for run in over))
             which = f"Y{runs}" if len(over) == number else f"{len(over)} of y{runs}"
@@ -152,11 +151,8 @@ def find_experience(
 
 
 def _judged_by_length(settings: Settings) -> bool:
-    if not certificates_folder().is_dir():
+    if not (found := certificates_of(settings)):
         return False
-    # Certificates need imports that few commands use.
-    from autoreason.studies.certificate import LENGTH, find_certificate
+    from autoreason.studies.certificate import LENGTH
 
-    judges = dict.fromkeys(settings.models.judges)
-    stored = [find_certificate(judge, settings.server_of(judge)) for judge in judges]
-    return any(each and LENGTH.name in each.certificate.failed for each in stored)
+    return any(LENGTH.name in each.failed for each in found)
