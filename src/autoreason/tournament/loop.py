@@ -150,8 +150,8 @@ def _other_judges(settings: Settings, passes: int) -> int:
 def _reviewed_texts(settings: Settings, passes: int) -> list[int]:
     """How many texts each review of so many passes ranks, if every pass brings one."""
     every = settings.review_every or passes
-    ends = [min(passes, every * number) for number in range(1, -(-passes // every) + 1)]
-    return [min(settings.review_texts, end + 1) for end in ends]
+    ends = range(every, passes + every, every)
+    return [min(settings.review_texts, passes + 1, end + 1) for end in ends]
 
 
 def warn_of_unranked(settings: Settings) -> str:
@@ -217,8 +217,7 @@ class Tournament(Strategy):
             ending = Ending("survivals", survived)
         elif ending and ending.ended_by == "review":
             status = "done"
-        winner = await self._review(number)
-        winner = await confirm(self.context, self.story.incumbents[0], winner)
+        winner = await confirm(self.context, self.story.incumbents[0], await self._review(number))
         return self.deliver(status, ending or self.why_capped(number), winner)
 
     async def _review(self, number: int) -> Incumbent:
@@ -233,10 +232,8 @@ class Tournament(Strategy):
     @classmethod
     def check(cls, settings: Settings) -> None:
         super().check(settings)
-        if settings.required_lead == 1:
-            return
         most = max_lead(settings.voting, ballot_size(settings), settings.judges)
-        if settings.required_lead > most:
+        if settings.required_lead > max(1, most):
             raise InvalidInput(f"no text can lead by `required_lead`; give {most} or less")
 
     @classmethod
@@ -262,9 +259,7 @@ class Tournament(Strategy):
         if not settings.reviewers + settings.confirmation:
             return 0
         drafts = 1 if task.draft is not None else settings.drafts
-        one = replace(
-            settings, passes=1, drafts=drafts, max_drafts=max(drafts, settings.max_drafts)
-        )
+        one = replace(settings, passes=1, drafts=drafts)
         return sum(likely_plan(one).values()) - (task.draft is not None)
 
     async def _affords(self, stage: str, texts: int, calls_after: int = 0) -> bool:
@@ -285,10 +280,9 @@ class Tournament(Strategy):
 
     @property
     def _calls_after(self) -> int:
-        judges = (
-            review_seats(self.settings, self.settings.review_texts) + self.settings.confirmation
-        )
-        return judges * seat_calls(self.settings).usual
+        settings = self.settings
+        judges = review_seats(settings, settings.review_texts) + settings.confirmation
+        return judges * seat_calls(settings).usual
 
     def _describe_streak(self) -> str:
         """How many survivals of the last streak were not decided by a vote."""
@@ -344,23 +338,19 @@ class Tournament(Strategy):
 
     def _too_long(self, incumbent: str, text: str, *, missing: bool) -> str:
         """Why a text grew too much, which judges do not see: they like what is long."""
-        most, contract = self.settings.max_growth, self.context.task.contract
-        if missing or contract.max_words:
+        if missing or self.context.task.contract.max_words:
             return ""
         first = self.story.incumbents[0].text
         share = self.growth(first, text)
-        if share <= max(most, self.growth(first, incumbent)):
-            return ""
-        return f"{percent(share)} longer than the first draft"
+        is_long = share > max(self.settings.max_growth, self.growth(first, incumbent))
+        return f"{percent(share)} longer than the first draft" if is_long else ""
 
     def _wants_rival(self, findings: CritiqueResult) -> bool:
         """Whether a fresh draft is to stand in place of the challengers that are not there.
 
         What a strong author's critics do not find speaks for A; what a weak one's do not find says little.
         """
-        if not _has_rivals(self.settings):
-            return False
-        return findings.outcome != "none" or bool(self._weakness)
+        return _has_rivals(self.settings) and bool(findings.outcome != "none" or self._weakness)
 
     def _ballot(
         self, number: int, incumbent: Incumbent, challengers: dict[Slot, str]
@@ -369,13 +359,10 @@ class Tournament(Strategy):
         texts: dict[Slot, str] = {"A": incumbent.text, **challengers}
         breaches_by_slot = {slot: violations(self.context, text) for slot, text in texts.items()}
         minimum = min(map(len, breaches_by_slot.values()))
+        drop = partial(CandidateDropped, number=number, reason="contract")
         for slot, breaches in breaches_by_slot.items():
             if len(breaches) > minimum:
                 why = "; ".join(breach.message for breach in breaches)
-                self.emit(
-                    CandidateDropped(
-                        number=number, slot=slot, reason="contract", detail=why, violations=breaches
-                    )
-                )
+                self.emit(drop(slot=slot, detail=why, violations=breaches))
         order = in_tie_order(texts, self.settings)
         return {slot: texts[slot] for slot in order if len(breaches_by_slot[slot]) == minimum}

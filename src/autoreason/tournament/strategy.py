@@ -198,16 +198,14 @@ class Strategy(Job):
         """
         if not calls_after or self.context.allowance:
             return True
-        self._shortage = await self.budget_shortage(
-            pass_key(number), self.calls_per_pass(), calls_after
-        )
+        stage, calls = pass_key(number), self.calls_per_pass()
+        self._shortage = await self.budget_shortage(stage, calls, calls_after)
         return not self._shortage
 
     async def budget_shortage(self, stage: str, calls: int, after: int) -> str:
         """What is left of the run's budget, where that is too little for what a stage needs; else empty."""
-        return await self.context.ask(
-            BudgetQuery(key=sub_key(stage, "budget"), calls=calls, after=after)
-        )
+        query = BudgetQuery(key=sub_key(stage, "budget"), calls=calls, after=after)
+        return await self.context.ask(query)
 
     async def guidance(self, number: int) -> str:
         """What a person wants the critic of this pass to look at."""
