@@ -115,8 +115,8 @@ def admit(
     *,
     fresh: bool = False,
     listed: bool = True,
-) -> bool:
-    """Whether a text becomes a candidate next to others, the incumbent first; emits it, or why it is dropped.
+) -> str:
+    """The text, if it becomes a candidate next to others, the incumbent first; emits it, or why it is dropped.
 
     One that is not `listed` was written for another text to be made of it, and is not judged.
     """
@@ -140,7 +140,7 @@ def admit(
             number=number, slot=slot, words=words, fresh=fresh, **written._asdict()
         )
     context.emit(event)
-    return isinstance(event, events.CandidateReady)
+    return event.text if isinstance(event, events.CandidateReady) else ""
 
 
 def _distance(
@@ -203,12 +203,11 @@ async def _choose(context: JobContext, drafts: dict[int, WrittenText], code: Cod
         number: (len(each.violations), len(each.leaks), words_off(each.text))
         for number, each in drafts.items()
     }
-    min_faults = min(faults.values())
+    fewest = min(faults.values())
     best: dict[str, int] = {}
     for number, each in drafts.items():
-        if faults[number] == min_faults and not any(
-            same_text(each.text, drafts[other].text) for other in best.values()
-        ):
+        others = (drafts[other].text for other in best.values())
+        if faults[number] == fewest and not any(same_text(each.text, x) for x in others):
             best[f"draft {number}"] = number
     first = next(iter(best.values()))
     if context.settings.drafts == 1 or len(best) == 1:
@@ -291,8 +290,8 @@ async def challenge(
     for slot, revision in revisions.items():
         checked = await guard.check(slot, revision) if listed else revision
         others = (incumbent, *challengers.values())
-        if admit(context, number, slot, checked, others, listed=listed):
-            challengers[slot] = _text(revision)
+        if text := admit(context, number, slot, checked, others, listed=listed):
+            challengers[slot] = text
     texts = [
         each.text
         for each in revisions.values()
@@ -304,8 +303,8 @@ async def challenge(
     revised = texts[turn(number, len(texts))]
     synthesis = await _synthesize(context, number, incumbent, revised)
     checked = synthesis if isinstance(synthesis, WorseText) else await guard.check("AB", synthesis)
-    if admit(context, number, "AB", checked, (incumbent, *texts)):
-        challengers["AB"] = _text(synthesis)
+    if text := admit(context, number, "AB", checked, (incumbent, *texts)):
+        challengers["AB"] = text
     return challengers
 
 
@@ -318,10 +317,9 @@ async def write_rival(
         key = pass_key(number, "draft", attempt)
         if attempt and not await affords(key):
             break
-        written = await write_draft(context, key)
-        checked = await guard.check(attempt, written)
-        if admit(context, number, "B", checked, (incumbent,), fresh=True):
-            return {"B": _text(written)}
+        checked = await guard.check(attempt, await write_draft(context, key))
+        if text := admit(context, number, "B", checked, (incumbent,), fresh=True):
+            return {"B": text}
     return {}
 
 
@@ -340,8 +338,3 @@ async def _synthesize(
     if isinstance(written, WrittenText) and (added := additions(written.text, sources)):
         return WorseText(written.text, added[0].message, "added")
     return written
-
-
-def _text(written: WrittenText | MissingText | WorseText) -> str:
-    assert isinstance(written, WrittenText)
-    return written.text

@@ -287,11 +287,9 @@ def choose_finalists(
     """The first draft, what the last review kept, what came since, and of others what fits; no breach, no clone."""
     # Of equal texts the oldest, so that the first draft and what was kept have one name.
     distinct: list[events.Incumbent] = []
-    for incumbent in incumbents:
-        if incumbent.keeps_contract and not any(
-            same_text(incumbent.text, other.text) for other in distinct
-        ):
-            distinct.append(incumbent)
+    for each in incumbents:
+        if each.keeps_contract and not any(same_text(each.text, old.text) for old in distinct):
+            distinct.append(each)
     if len(distinct) <= max_texts:
         return distinct
     since = next((at for at, each in enumerate(distinct) if kept and each.name == kept.name), 0)

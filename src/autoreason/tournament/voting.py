@@ -238,8 +238,6 @@ _SCORING: Mapping[str, _Scoring] = {
     "copeland": _Scoring(_duels, lambda n: 2 * (n - 1), is_additive=False),
     "instant_runoff": _Scoring(_runoff, lambda _: 1, is_additive=False, bound=_against_all),
 }
-
-
 BUILT_IN = tuple(_SCORING)
 
 
