@@ -256,13 +256,11 @@ def _follow(
         is_followed = at < len(steps) and not steps[at].is_review
         if is_followed and (row >= k or ends_by_review(winners, settings)):
             return ends(_stopped(steps, at), at)
-    ended_by = story.delivered.ended_by if story.delivered else None
-    if (ended_by == "survivals" and row < k) or (
-        ended_by == "review" and not ends_by_review(winners, settings)
-    ):
-        gone_on = "The same text, but it would have gone on: what comes next is unknown."
-        return ends(gone_on, len(steps))
-    return ends("Nothing changes: the same text after the same rounds.", len(steps))
+    said = "Nothing changes: the same text after the same rounds."
+    is_over = {"survivals": row >= k, "review": ends_by_review(winners, settings)}
+    if story.delivered and not is_over.get(story.delivered.ended_by, True):
+        said = "The same text, but it would have gone on: what comes next is unknown."
+    return ends(said, len(steps))
 
 
 def _stopped(steps: Sequence[Chapter], until: int) -> str:

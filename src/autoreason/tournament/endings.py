@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from autoreason.contract import count_words
 from autoreason.exchange import Spent
 from autoreason.report import numbers
-from autoreason.report.numbers import count, jury, listed, money, roughly, taste_for_length
+from autoreason.report.numbers import capital, count, jury, listed, money, roughly, taste_for_length
 from autoreason.story import CONFIRMATION, Story
 from autoreason.tournament.evidence import longer_preferred_in
 from autoreason.tournament.rounds import NO_FAULT, found_nothing
@@ -34,13 +34,11 @@ def summarize(
     name = short_run(run)
     if story.end is None:
         return _paused(story, spent, seconds, name, resume)
+    paid = f"{spending(spent, seconds)} · {name}"
     if story.delivered is None:
-        return [
-            f"{story.reason[:1].upper()}{story.reason[1:]}.",
-            f"{spending(spent, seconds)} · {name}",
-        ]
+        return [f"{capital(story.reason)}.", paid]
     if not story.passes and story.delivered.ended_by == "contract":
-        return _not_refined(story, story.delivered, f"{spending(spent, seconds)} · {name}")
+        return _not_refined(story, story.delivered, paid)
     return [
         *_preference(story, story.delivered),
         took(story, spent, seconds, name),
@@ -130,8 +128,6 @@ def _stopped(story: Story, delivered: events.Delivered) -> str:
             is_last = story.incumbent is None or story.incumbent.text == delivered.text
             it = "it" if is_last else "the text so far"
             return f"{after}: {row} {_nothing_beat(story, k, it)}."
-        case "review":
-            return f"{after}: {delivered.reason}."
         case "passes":
             judged = settings and settings.judges and k and not settings.review_every
             open_end = f"; it was not yet kept {row}" if judged else ""
@@ -145,8 +141,7 @@ def _stopped(story: Story, delivered: events.Delivered) -> str:
         case "drafts" if story.closing_review:
             return f"Judges chose it from {count(len(story.incumbents), 'draft')}."
         case _:
-            reason = delivered.reason
-            return f"{after}: {reason}." if story.trajectory else f"Done: {reason}."
+            return f"{after if story.trajectory else 'Done'}: {delivered.reason}."
 
 
 def _paused(story: Story, spent: Spent, seconds: float | None, name: str, resume: str) -> list[str]:
@@ -169,7 +164,7 @@ def _paused(story: Story, spent: Spent, seconds: float | None, name: str, resume
         ended = f"Not finished{within}: its process ended before it did."
         return [ended if resume else f"Under way{within}.", *last]
     after = f" after {roughly(seconds)}" if seconds else ""
-    at = f" {where[:1].upper()}{where[1:]}." if where else ""
+    at = f" {capital(where)}." if where else ""
     goes_on = [f"{resume} goes on"] if resume else []
     paid = f"{spending(spent, None)}, all kept"
     return [

@@ -95,7 +95,8 @@ def tell(story: Story) -> list[Chapter]:
         if isinstance(step, RecordedReview):
             found.append(_review(step, left, rule, story))
         else:
-            found.append(_round(step, left, is_first_draft(step, story), rule))
+            first = story.draft is not None and step.incumbent == story.draft.text
+            found.append(_round(step, left, first, rule))
         if left and found[-1].back:
             for at, each in enumerate(found):
                 is_new = each.number > left.since and each.kind not in (None, "kept")
@@ -142,11 +143,6 @@ def name_text(name: str, story: Story) -> str:
 def name_origin(text: events.Incumbent) -> str:
     """`round 3`, `first draft`."""
     return f"round {text.since}" if text.since else KINDS["draft"].name
-
-
-def is_first_draft(one: RecordedPass, story: Story) -> bool:
-    """Whether the text so far was still the first draft when the round began."""
-    return story.draft is not None and one.incumbent == story.draft.text
 
 
 def _round(one: RecordedPass, left: events.Incumbent | None, first: bool, rule: str) -> Chapter:
@@ -262,12 +258,9 @@ def _sentence_about(ballot: events.BallotCast, names: Iterable[str]) -> str:
         for each in _SENTENCE_END.split(ballot.reasoning)
         if each.strip() and ">" not in each and not _VERDICT.match(each)
     ]
-    for name in names:
-        if name not in labels:
-            continue
-        own = re.compile(rf"\b{re.escape(labels[name])}\b")
-        others = [label for label in ballot.labels if label != labels[name]]
-        alone = [each for each in sentences if own.search(each)]
+    for own in (labels[name] for name in names if name in labels):
+        others = [label for label in ballot.labels if label != own]
+        alone = [each for each in sentences if re.search(rf"\b{re.escape(own)}\b", each)]
         without = [each for each in alone if not any(label in each for label in others)]
         if found := without or alone:
             return found[0]

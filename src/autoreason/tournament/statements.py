@@ -341,9 +341,7 @@ def violations(broken: tuple[Violation, ...]) -> str:
 def contract(rules: Contract, broken: tuple[Violation, ...]) -> str:
     if rules.empty:
         return "none was set"
-    if broken:
-        return f"broken: {violations(broken)}"
-    return f"kept: {' '.join(rules.rules())}"
+    return f"broken: {violations(broken)}" if broken else f"kept: {' '.join(rules.rules())}"
 
 
 def survival(found: events.Survival | None) -> str:
@@ -367,11 +365,8 @@ def review(decided: events.ReviewDecided, draft: events.DraftReady | None = None
     chosen = f"{decided.winner} was chosen among {texts}{weights(decided)}"
     if decided.preferred is None:
         return chosen
-    ballots_cast = count(decided.verdict.ballots, "ballot")
-    return (
-        f"{chosen}; {decided.preferred} of {ballots_cast} put it above {first_draft(draft)}, "
-        "which proves nothing, because they chose it"
-    )
+    above = f"{decided.preferred} of {count(decided.verdict.ballots, 'ballot')} put it above"
+    return f"{chosen}; {above} {first_draft(draft)}, which proves nothing, because they chose it"
 
 
 def reviews(story: Story) -> str:
@@ -422,15 +417,11 @@ def preference(
     if found is None or not found.judges:
         none = f"no fresh judges compared the delivered text with {first}"
         return f"{'too few ballots of fresh judges were valid' if asked else none}, so nothing can be claimed"
-    interval = percent_range(found.low, found.high)
-    preferred = (
-        f"{found.prefer} of {count(found.judges, 'fresh judge')}{asked} prefer the delivered text to {first} "
-        f"(95 % interval {interval})"
-    )
-    if found.low > 0.5:
-        return f"{preferred}; an even split is ruled out"
-    doubt = "an even split is not ruled out" if found.high >= 0.5 else "they prefer the draft"
-    return f"{preferred}; {doubt}"
+    judges = f"{found.prefer} of {count(found.judges, 'fresh judge')}{asked}"
+    interval = f"95 % interval {percent_range(found.low, found.high)}"
+    even = "an even split is ruled out" if found.low > 0.5 else "an even split is not ruled out"
+    shows = "they prefer the draft" if found.high < 0.5 else even
+    return f"{judges} prefer the delivered text to {first} ({interval}); {shows}"
 
 
 def leaks(number: int) -> str:
