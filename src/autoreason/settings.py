@@ -484,11 +484,8 @@ def make_settings(
 def describe_default(name: str, show: Callable[[Any], str]) -> str:
     """The default of a setting, and where the paper or the embedded model has another."""
     usual = SETTING_DOCS[name].default
-    others = {
-        "paper": PAPER.get(name, usual),
-        DEFAULT_MODEL: FOR_THE_EMBEDDED_MODEL.get(name, usual),
-    }
-    differing = (f"{who}: {show(value)}" for who, value in others.items() if value != usual)
+    others = {"paper": PAPER, DEFAULT_MODEL: FOR_THE_EMBEDDED_MODEL}
+    differing = (f"{who}: {show(own[name])}" for who, own in others.items() if name in own)
     return "; ".join((show(usual), *differing))
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from autoreason.run.estimate import Span
     from autoreason.run.lab import PreparedLab
     from autoreason.run.prepared import PreparedRun
-    from autoreason.settings import Settings
-
 
 _OFFLINE = "small offline model: results are poor, nothing is sent or paid."
 _GOOD = (examples.MODEL, examples.OTHER)
@@ -47,9 +45,8 @@ def announce(prepared: PreparedRun[Any], *, named: bool) -> list[tuple[str, str]
     if settings.job.writes == "text":
         rows.append(("Limits", describe_limits(prepared.task.contract)))
     if settings.judges == 1 and settings.job.is_tournament:
-        rows.append(
-            ("Judges", "one in each round; a single vote is not evidence, so rounds show nothing")
-        )
+        alone = "one in each round; a single vote is not evidence, so rounds show nothing"
+        rows.append(("Judges", alone))
     expected = describe_expected(_expect(prepared), settings, _find_pace(prepared))
     rows += [("Expect", expected)] if expected else []
     said = find_experience(prepared.hooks.get("journal"), settings, prepared.task)

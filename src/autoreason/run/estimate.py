@@ -241,8 +241,7 @@ def _sizes(task: Task, settings: Settings, requests: Sequence[Request], *, shown
     words = task.contract.max_words or (count_words(task.draft) if task.draft else None)
     document = round(words * _TOKENS_PER_WORD) if words else _USUAL_DOCUMENT
     # Next to the candidates an anchored judge reads the first draft.
-    is_contest = settings.job.is_tournament
-    judged = texts_per_ballot(settings) if is_contest else ballot_size(settings)
+    judged = texts_per_ballot(settings) if settings.job.is_tournament else ballot_size(settings)
     judged += settings.style == "anchored"
     return {
         "author": (prompt, document),
@@ -414,7 +413,6 @@ def _evaluations(
 
     research = research_of(task)
     assert research is not None
-
     terms = settings.job
     plan = budget_plan(terms)
     parts = [
