@@ -125,7 +125,7 @@ def _delivered(name: str, story: Story, calls: int) -> Iterator[Unit]:
         return
     # Who writes the draft that all share is the arm `single`, too.
     strategy = "draft" if task.draft is None or story.job is None else story.job.name
-    good = not task.contract.violations(story.delivered.text)
+    good = not task.violations(story.delivered.text)
     yield Unit("briefs", name, strategy, good, calls)
 
 

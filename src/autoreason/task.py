@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 from msgspec import Struct
 
 from autoreason.characters import is_blank, without_controls
-from autoreason.contract import CODE_BLOCK, HEADING, Contract, heading_text
+from autoreason.contract import CODE_BLOCK, HEADING, Contract, Violation, heading_text
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Query
 from autoreason.fields import check_call, check_fields, make_struct
@@ -96,6 +96,27 @@ class Task(Struct, frozen=True, kw_only=True):
         """The first words of the brief, for lists."""
         line = next((line for line in self.brief.splitlines() if line.strip()), "")
         return _as_title(line.strip().lstrip("# "))
+
+    @property
+    def limited(self) -> bool:
+        """Whether code checks anything of a text."""
+        return not self.contract.empty
+
+    def rules(self) -> tuple[str, ...]:
+        """What code checks, in plain words, for prompts and for people."""
+        return self.contract.rules()
+
+    def sentences(self) -> tuple[str, ...]:
+        """What requests say about that: the rules, and that a text breaks one of them."""
+        return self.contract.sentences()
+
+    def violations(self, text: str, own: str | None = None) -> tuple[Violation, ...]:
+        """Every limit that a text breaks; what it must include is looked for in its `own` words."""
+        return self.contract.violations(text, own)
+
+    def fixes(self, text: str, own: str | None = None) -> tuple[str, ...]:
+        """What breaks each of those limits, and where, for the author who is to fix it."""
+        return self.contract.fixes(text, own)
 
     def title_of(self, heading: str) -> str:
         """The heading of a result, unless it has no word of what was given: then it only fills a line."""

@@ -24,6 +24,7 @@ from autoreason.models import examples
 from autoreason.run.estimate import Span
 from autoreason.run.refine import refine
 from autoreason.settings import Budget, Models, make_settings
+from autoreason.task import Task
 
 CALLS = Span(20, 60, 430)
 COST = Span(Decimal("0.1"), Decimal("0.304"), Decimal("2.2"))
@@ -92,8 +93,8 @@ def test_evaluations_of_research_are_a_limit_too() -> None:
     ],
 )
 def test_limits_are_repeated_as_understood(contract: Contract, said: str) -> None:
-    assert describe_limits(contract) == said
-    assert describe_limits(Contract()).startswith("none; ")
+    assert describe_limits(Task(brief="b", contract=contract)) == said
+    assert describe_limits(Task(brief="b")).startswith("none; ")
 
 
 def test_a_key_without_a_model_is_answered_with_what_a_good_text_costs(

@@ -20,12 +20,12 @@ from autoreason.report.numbers import count, money, percent, roughly
 from autoreason.settings import DEFAULT_MODEL, Models, Settings
 
 if TYPE_CHECKING:
-    from autoreason.contract import Contract
     from autoreason.exchange import Spent
     from autoreason.models.local import DownloadProgress, ModelFile
     from autoreason.run.estimate import Span
     from autoreason.run.lab import PreparedLab
     from autoreason.run.prepared import PreparedRun
+    from autoreason.task import Task
 
 _OFFLINE = "small offline model: results are poor, nothing is sent or paid."
 _GOOD = (examples.MODEL, examples.OTHER)
@@ -43,7 +43,7 @@ def announce(prepared: PreparedRun[Any], *, named: bool) -> list[tuple[str, str]
     if DEFAULT_MODEL in settings.models.all():
         rows.append(("Model", _OFFLINE if named else f"{_OFFLINE} {_suggest(prepared)}"))
     if settings.job.writes == "text":
-        rows.append(("Limits", describe_limits(prepared.task.contract)))
+        rows.append(("Limits", describe_limits(prepared.task)))
     if settings.judges == 1 and settings.job.is_tournament:
         alone = "one in each round; a single vote is not evidence, so rounds show nothing"
         rows.append(("Judges", alone))
@@ -159,9 +159,10 @@ def _find_pace(prepared: PreparedRun[Any]) -> float | None:
 # ---- the text and its model --------------------------------------------------------------------
 
 
-def describe_limits(contract: Contract) -> str:
+def describe_limits(task: Task) -> str:
     """`at most 230 words · has a section headed “Cost”`; words with a comma may be meant as several."""
-    rules = [f"{rule[:1].lower()}{rule[1:].removesuffix('.')}" for rule in contract.rules()]
+    rules = [f"{rule[:1].lower()}{rule[1:].removesuffix('.')}" for rule in task.rules()]
+    contract = task.contract
     items = (*contract.sections, *contract.must_include, *contract.must_not_include)
     if joined := next((each for each in items if re.fullmatch(r"[^/].*\w, \w.*", each)), ""):
         rules.append(f"“{joined}” is one text: for several write [{joined}], or the option again")

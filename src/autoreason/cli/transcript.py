@@ -158,7 +158,7 @@ def _print_opening(row: RunRow, story: Story, console: Console) -> None:
         "models": f"{', '.join(settings.models.all())} · {how} · seed {settings.seed}",
         "metric": f"{metric.evaluate}, as a {metric.role}" if metric else "",
         "predictor": predictor_seat(task, settings),
-        "contract": " ".join(task.contract.rules()),
+        "contract": " ".join(task.rules()),
         "changed": " · ".join(changed_settings(settings)) if is_judged else "",
     }
     for label, text in rows.items():

@@ -346,7 +346,7 @@ class JobContext:
             "task",
             brief=task.brief,
             facts=facts,
-            rules=task.contract.rules(),
+            rules=task.rules(),
             # Texts of recorded passes have a stage, and kept their contract to be judged.
             finished=any(not entry.stage for entry in task.entries),
         )

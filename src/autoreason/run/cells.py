@@ -451,7 +451,7 @@ def _product(story: Story) -> dict[str, Any]:
         return _research(story)
     delivered = story.delivered
     text = delivered.text if delivered else None
-    ruled = story.task is not None and not story.task.contract.empty
+    ruled = story.task is not None and story.task.limited
     return {
         "text": text,
         "words": None if text is None else count_words(text),

@@ -349,7 +349,7 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
     ]
     rows = [
         *_models(settings.models),
-        ("text", " ".join(task.contract.rules())),
+        ("text", " ".join(task.rules())),
         *_work(task, settings),
         ("knowledge", disclose_task(task, settings)),
         ("spending", ", ".join(limits) or "no limit"),

@@ -136,7 +136,7 @@ def plan_of(
         raise InvalidInput(f"the text of run {run} breaks a limit of its brief; name another run")
     if not 2 <= arms <= most:
         remedy = f"give 2 to {most} for `texts`" if most > 1 else "name another run"
-        kept = " within its limits" if story.task and story.task.contract.rules() else ""
+        kept = " within its limits" if story.task and story.task.rules() else ""
         raise InvalidInput(f"run {run} has {count(len(texts), 'different text')}{kept}; {remedy}")
     rng = Random(seed)
     origins = list(texts)

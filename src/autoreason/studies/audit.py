@@ -90,12 +90,12 @@ def leaks(runs: Runs) -> Answer:
 def contract(runs: Runs) -> Answer:
     """Texts that break the limits of their task; those that came with it were not written under them."""
     written = [run for run in runs if not run.programs and not run.task.entries and run.last]
-    limited = [run for run in written if not run.task.contract.empty]
+    limited = [run for run in written if run.task.limited]
     if not limited:
         return "no text was kept that was written under limits that code can check"
-    violations = [(run.name, run.task.contract.violations(run.last or "")) for run in limited]
+    violations = [(run.name, run.task.violations(run.last or "")) for run in limited]
     broken = [f"{name}: {found[0].message}" for name, found in violations if found]
-    judged = [bool(run.task.contract.violations(text)) for run, _, text in _challengers(limited)]
+    judged = [bool(run.task.violations(text)) for run, _, text in _challengers(limited)]
     texts = part(len(broken), len(limited), "text")
     sentence = f"limits of the task are broken in {texts} delivered"
     sentence += f" ({listed(broken)})" if broken else ""

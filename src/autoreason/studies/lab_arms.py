@@ -90,7 +90,7 @@ def _drift(suite: Suite, arm: str, values: ArmValues) -> _Seen:
         merged = len(judged) > 1 and few and 2 * judged.count("AB") > len(judged)
         if len(words) > 1:
             far = has_drifted(words[-1] / max(1, words[0]), each.kept_wording)
-            yield far or merged, suite.tasks[task].task.contract.empty
+            yield far or merged, not suite.tasks[task].task.limited
 
 
 def _overfitting(_suite: Suite, arm: str, values: ArmValues) -> _Seen:

@@ -181,7 +181,7 @@ def compare_arms(suite: Suite, values: ArmValues) -> list[ArmPair]:
         means = [_mean({u: each[u] for u in differences if u in each}, suite) for each in known]
         limited = values.at_limit(first).keys() | values.at_limit(second).keys()
         # A contract is kept only where there is one.
-        tasks = [each for each in suite.tasks.values() if not each.task.contract.empty]
+        tasks = [each for each in suite.tasks.values() if each.task.limited]
         measured = len(tasks if measure == "kept_contract" else suite.tasks)
         if measure in ("recovered", "overfitted"):
             measured = 0

@@ -500,7 +500,7 @@ def compare_strategies(
         arms=arms,
         repeats=check_repeats(repeats, len(arms)),
         comparisons=(compared,),
-        measures=("tokens", "kept_contract") if not task.contract.empty else ("tokens",),
+        measures=("tokens", "kept_contract") if task.limited else ("tokens",),
         panel=SuitePanel(settings=panel),
         match=match,
         prompts=dict(prompts),

@@ -148,7 +148,7 @@ def find_pairs(
         result.undecided += sum(each is not None and each.winner is None for each in reviews)
         result.merged += sum(len(duel.stages) - 1 for duel in duels)
         prompt = prompt_of(story) if duels else ""
-        breaches = story.task.contract.violations if story.task else lambda _: ()
+        breaches = story.task.violations if story.task else lambda _: ()
         for duel in duels:
             behind, ahead = sorted(duel.votes)
             if ahead == behind:

@@ -612,7 +612,7 @@ def positions_of(ballots: Sequence[BallotCast]) -> tuple[tuple[int, ...], Test]:
 
 def panel_report(story: Story) -> PanelReport:
     assert story.task is not None
-    rules = story.task.contract.violations
+    rules = story.task.violations
     broken = {e.name: tuple(v.message for v in rules(e.text)) for e in story.task.entries}
     words = {entry.name: count_words(entry.text) for entry in story.task.entries}
     cut_from = story.job.cut_from if isinstance(story.job, Judge) else {}

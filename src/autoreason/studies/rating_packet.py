@@ -242,7 +242,7 @@ def instructions() -> str:
 
 
 def brief(task: Task) -> str:
-    limits = "\n".join(f"- {rule}" for rule in task.contract.rules())
+    limits = "\n".join(f"- {rule}" for rule in task.rules())
     parts = {"Limits": limits, "Facts": task.facts}
     shown = (f"### {title}\n\n{text}" for title, text in parts.items() if text)
     return "\n\n".join([task.brief, *shown])

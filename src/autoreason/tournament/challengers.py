@@ -224,7 +224,7 @@ async def _first_draft(context: JobContext) -> WrittenText:
     task = context.task
     if task.draft is not None:
         text = task.draft.strip()
-        return WrittenText(text, "", False, False, (), task.contract.violations(text))
+        return WrittenText(text, "", False, False, (), task.violations(text))
     reason = fix = ""
     for attempt in range(context.recovery.redrafts + 1):
         written = await write_draft(context, sub_key("draft", attempt) if attempt else "draft")

@@ -227,7 +227,7 @@ def describe_length(story: Story) -> str:
 
 def limits_of(story: Story) -> Literal["kept", "broken"] | None:
     """As it was recorded: a check of the user's own may be gone by now. None without a text or a limit."""
-    if story.text is None or story.task is None or story.task.contract.empty:
+    if story.text is None or story.task is None or not story.task.limited:
         return None
     if story.delivered:
         return "broken" if story.delivered.violations else "kept"

@@ -248,7 +248,7 @@ class Tournament(Strategy):
     @classmethod
     def fit_plans(cls, plans: Plans, task: Task, settings: Settings) -> Plans:
         low, likely, high = super().fit_plans(plans, task, settings)
-        if not task.contract.empty and not settings.anyway:
+        if task.limited and not settings.anyway:
             broken = broken_plan(settings, given=task.draft is not None)
             low = min(low, broken, key=lambda plan: sum(plan.values()))
         return low, likely, high

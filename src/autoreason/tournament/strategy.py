@@ -340,7 +340,7 @@ class Strategy(Job):
     def _end(
         self, status: events.Status, reason: str | Ending, text: events.Incumbent
     ) -> events.Delivered:
-        broken = () if self.context.task.contract.empty else violations(self.context, text.text)
+        broken = violations(self.context, text.text) if self.context.task.limited else ()
         ending = Ending("strategy", reason) if isinstance(reason, str) else reason
         delivered = events.Delivered(
             status=status,
@@ -360,5 +360,5 @@ class Strategy(Job):
         one = changed(self.settings, passes=1, reviewers=0, confirmation=0, drafts=1, max_drafts=1)
         _, likely, _ = self.plans(one) or ({}, {}, {})
         texts = likely.get("reviser", 0) + likely.get("synthesizer", 0)
-        repairs = 0 if self.context.task.contract.empty else texts
+        repairs = texts if self.context.task.limited else 0
         return max(1, sum(likely.values()) - likely.get("author", 0) + repairs)

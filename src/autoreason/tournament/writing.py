@@ -102,11 +102,11 @@ def additions(text: str, sources: Sequence[str]) -> tuple[Violation, ...]:
 def fixes(context: JobContext, text: str) -> tuple[str, ...]:
     """What breaks each of those limits, and where, for the author who is to fix it."""
     own = _own_words(context, text)
-    return context.task.contract.fixes(text, own) + tuple(v.message for v in _echo(context, text))
+    return context.task.fixes(text, own) + tuple(v.message for v in _echo(context, text))
 
 
 def _broken(context: JobContext, text: str) -> tuple[Violation, ...]:
-    return context.task.contract.violations(text, _own_words(context, text))
+    return context.task.violations(text, _own_words(context, text))
 
 
 def _own_words(context: JobContext, text: str) -> str:
@@ -119,8 +119,9 @@ def _own_words(context: JobContext, text: str) -> str:
 
 def _repeated(context: JobContext, text: str) -> list[re.Match[str]]:
     """Where a text repeats a sentence about its contract that no part of the task has."""
-    contract = context.task.contract
-    return find_sentences(text, contract.sentences(), *_sources(context), *contract.must_include)
+    task = context.task
+    wanted = task.contract.must_include
+    return find_sentences(text, task.sentences(), *_sources(context), *wanted)
 
 
 def _echo(context: JobContext, text: str) -> tuple[Violation, ...]:
@@ -174,7 +175,7 @@ def _faults(context: JobContext, text: str) -> tuple[int, int, int]:
 
 def leaks_in(context: JobContext, text: str) -> tuple[str, ...]:
     """What gives a text away as one that a model was asked for."""
-    return find_leaks(text, *_sources(context), rules=context.task.contract.rules())
+    return find_leaks(text, *_sources(context), rules=context.task.rules())
 
 
 def _sources(context: JobContext) -> tuple[str, ...]:
