@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any, Unpack
 
 from msgspec.structs import asdict, replace
 
@@ -16,7 +16,14 @@ from autoreason.run.result import Result
 from autoreason.run.verbs import RefineOptions, TaskOptions, door
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.strategies import find_strategy
-from autoreason.task import Task, check_task, has_front_matter, is_text_file, make_contract
+from autoreason.task import (
+    Task,
+    check_task,
+    has_front_matter,
+    is_text_file,
+    make_contract,
+    read_criteria,
+)
 
 _GO_WITH = {
     "metric": ("metric_better", "metric_role"),
@@ -96,7 +103,7 @@ def strategy_name(name: str) -> str:
 
 
 def task_in(brief: str | Task, options: TaskOptions) -> Task:
-    parts = {name: options.get(name) for name in ("draft", "facts", "contract")}
+    parts = {name: options.get(name) for name in ("draft", "facts", "contract", "criteria")}
     if isinstance(brief, Task):
         for name, value in parts.items():
             if value is not None:
@@ -109,6 +116,6 @@ def task_in(brief: str | Task, options: TaskOptions) -> Task:
     contract = options.get("contract")
     if not isinstance(contract, Contract):
         contract = make_contract(dict(contract or {}), "contract")
-    return check_task(
-        Task(brief=brief, draft=options.get("draft"), facts=options.get("facts"), contract=contract)
-    )
+    criteria = read_criteria(options.get("criteria") or ())
+    texts: dict[str, Any] = {name: options.get(name) for name in ("draft", "facts")}
+    return check_task(Task(brief=brief, contract=contract, criteria=criteria, **texts))
