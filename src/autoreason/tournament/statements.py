@@ -312,7 +312,9 @@ def ballot(event: events.BallotCast) -> str:
     again = f", asked {event.asked} times" if event.asked > 1 else ""
     vote = ranking(event.ranking) if event.ranking else "no valid ballot"
     marks = [
-        f"{name} {' '.join(f'{each:g}' for each in event.grades[name])}" for name in event.grades
+        f"{name} {' '.join(f'{each:g}' for each in event.grades[name])}"
+        for name in event.ranking or ()
+        if event.grades
     ]
     vote += f" (grades: {', '.join(marks)})" if marks else ""
     judge, is_reversed = judge_of(event.stage, event.seat)
