@@ -230,7 +230,7 @@ def check_task(task: Task) -> Task:
         if text is not None and is_blank(text):
             raise InvalidInput(f"the {name} is empty; write it, in a sentence or a page")
     parts = {"brief": task.brief, "draft": task.draft, "facts": task.facts}
-    parts["contract"] = "".join((*task.contract.rules(), *task.criteria))
+    parts |= {"contract": "".join(task.contract.rules()), "criteria": "".join(task.criteria)}
     for name, text in parts.items():
         if text and "\0" in text:
             raise InvalidInput(f"the {name} contains a null; give plain UTF-8 text")
@@ -238,10 +238,8 @@ def check_task(task: Task) -> Task:
     if "" in names or len(set(names)) < len(names):
         raise InvalidInput("two criteria have one name, or one has none; name each in a few words")
     if len(names) > _MAX_CRITERIA or any(len(each) > _MAX_CRITERION for each in task.criteria):
-        most = f"{_MAX_CRITERIA} of {_MAX_CRITERION} characters"
-        raise InvalidInput(
-            f"there are too many `criteria`, or one is too long; give {most} at most"
-        )
+        most = f"give {_MAX_CRITERIA} of {_MAX_CRITERION} characters at most"
+        raise InvalidInput(f"there are too many `criteria`, or one is too long; {most}")
     return task
 
 

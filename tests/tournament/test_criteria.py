@@ -132,7 +132,7 @@ def split_judge(*rankings: list[str]) -> Any:
 
     def judge(request: Request) -> str:
         seat = int(request.key.split("/judge/")[1].split("/")[0])
-        answer = json.loads(vote(*rankings[seat % len(rankings)])(request))  # type: ignore[arg-type]
+        answer = json.loads(vote(*rankings[seat % len(rankings)])(request))
         labels = answer["ranking"].split(" > ")
         said = [f"{labels[0]} is better than {labels[-1]}."]
         said += [f"Text {label} is number {at}." for at, label in enumerate(labels, 1)]

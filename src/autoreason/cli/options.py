@@ -258,9 +258,7 @@ role_models_options = group(
     ),
 )
 facts_option = option("--facts FILE", "What is true; writers and judges keep to it.")
-criterion_option = option(
-    "--criterion TEXT...", "What matters to you, in your words.", name="criteria"
-)
+criterion_option = option("--criterion TEXT...", "What matters, in your words.", name="criteria")
 text_options = group(
     "Start from",
     option("--draft FILE", "A text of yours to improve."),

@@ -56,17 +56,15 @@ def _cells(
     for at, line in enumerate(lines):
         found = [*_tokens(line, token, places)]
         named = [each for each in found if each[0] != "number"]
+        is_row = named == found[:1] and len(found) == 1 + len(columns)
+        is_row = is_row and ("|" in line or not re.search(r"[^\W\d]", token.sub("", line)))
         here, before = dict(heading), None
         if len(named) == len(found):
             if "|" in line and named[1:]:
                 columns = named
             elif named and not line[: named[0][2]].strip(_BULLETS):
                 heading |= {named[0][0]: named[0][1]}
-        elif (
-            (len(named), len(found)) == (1, 1 + len(columns))
-            and (found[0][0] not in ("number", columns[0][0]))
-            and ("|" in line or not re.search(r"[^\W\d]", token.sub("", line)))
-        ):
+        elif is_row and found[0][0] != columns[0][0]:
             for column, number in zip(columns, found[1:], strict=True):
                 both = {found[0][0]: found[0][1], column[0]: column[1]}
                 yield at, str(both["label"]), int(both["place"]), float(number[1])
@@ -75,11 +73,10 @@ def _cells(
                 kind, value, start, _ = each
                 if kind != "number":
                     here |= {kind: value}
-                elif (
-                    (before and before[0] != "number" and here.keys() == {"label", "place"})
-                    and _LEADS_UP.fullmatch(line[before[3] : start])
-                ):  # fmt: skip
-                    yield at, str(here["label"]), int(here["place"]), float(value)
+                elif before and before[0] != "number" and here.keys() == {"label", "place"}:
+                    between = line[before[3] : start]
+                    if _LEADS_UP.fullmatch(between):
+                        yield at, str(here["label"]), int(here["place"]), float(value)
                 before = each
 
 

@@ -16,14 +16,7 @@ from autoreason.run.result import Result
 from autoreason.run.verbs import RefineOptions, TaskOptions, door
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.strategies import find_strategy
-from autoreason.task import (
-    Task,
-    check_task,
-    has_front_matter,
-    is_text_file,
-    make_contract,
-    read_criteria,
-)
+from autoreason.task import Task, check_task, has_front_matter, is_text_file, make_contract
 
 _GO_WITH = {
     "metric": ("metric_better", "metric_role"),
@@ -116,6 +109,7 @@ def task_in(brief: str | Task, options: TaskOptions) -> Task:
     contract = options.get("contract")
     if not isinstance(contract, Contract):
         contract = make_contract(dict(contract or {}), "contract")
-    criteria = read_criteria(options.get("criteria") or ())
+    given = options.get("criteria") or ()
+    criteria = (given,) if isinstance(given, str) else tuple(given)
     texts: dict[str, Any] = {name: options.get(name) for name in ("draft", "facts")}
     return check_task(Task(brief=brief, contract=contract, criteria=criteria, **texts))
