@@ -81,7 +81,7 @@ def program_context(context: JobContext, allowance: Allowance) -> ProgramContext
     return ProgramContext(**same | {"ask": ask})
 
 
-PROGRAM_JUDGE_SETTINGS = (*(each for each in PANEL_SETTINGS if each != "ballot"), "early_stop")
+PROGRAM_JUDGE_SETTINGS = (*PANEL_SETTINGS, "early_stop")
 
 
 class Attempt(NamedTuple):
