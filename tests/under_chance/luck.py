@@ -11,6 +11,7 @@ from math import factorial, prod, sqrt
 import numpy as np
 
 from autoreason.events import BallotCast, Verdict
+from autoreason.parsing.grades import Grades
 from autoreason.stats import Estimate
 from autoreason.studies.panel_report import CountedBallot, PanelReport, report
 from autoreason.tournament.evidence import chance_of_margin, chance_of_win
@@ -50,7 +51,8 @@ def graded_rankings(
     rankings = []
     for _ in range(judges):
         by_label = dict(zip(neutral_labels(texts, luck), names(texts), strict=True))
-        grades = {label: (float(rng.integers(1, most + 1)),) for label in by_label}
+        marks = rng.integers(1, most + 1, size=texts)
+        grades: Grades = {label: (float(x),) for label, x in zip(by_label, marks, strict=True)}
         rankings.append(tuple(by_label[label] for label in rank_by_grades(grades)))
     return rankings
 
