@@ -159,7 +159,7 @@ def read_task(
     draft: str | Path | None = None,
     facts: str | Path | None = None,
     contract: Mapping[str, Any] | None = None,
-    criteria: Sequence[str] = (),
+    criteria: str | Sequence[str] = (),
 ) -> Task:
     """Read a task from a Markdown file, from standard input, or from the text itself.
 
