@@ -40,6 +40,30 @@ def test_a_file_is_read_with_its_front_matter(tmp_path: Path) -> None:
     assert task.title == "Plan"
 
 
+@pytest.mark.parametrize(
+    ("written", "criteria"),
+    [
+        ("accurate", ("accurate",)),
+        ("[accurate, short]", ("accurate", "short")),
+        (
+            "\n- accurate\n- sounds like us: short  sentences",
+            ("accurate", "sounds like us: short sentences"),
+        ),
+        (
+            "\n  accurate:\n  sounds like us: short sentences",
+            ("accurate", "sounds like us: short sentences"),
+        ),
+    ],
+)
+def test_criteria_are_a_text_or_a_list_and_flags_come_before_them(
+    tmp_path: Path, written: str, criteria: tuple[str, ...]
+) -> None:
+    source = write(tmp_path, f"---\ncriteria: {written}\n---\nWrite it.")
+    assert read_task(source).criteria == criteria
+    assert read_task(source, criteria=["kind"]).criteria == ("kind",)
+    assert Task(brief="x", criteria=criteria).criterion_names[0] == "accurate"
+
+
 def test_flags_override_front_matter(tmp_path: Path) -> None:
     source = write(tmp_path, "---\nmax_words: 120\nmin_words: 20\n---\nWrite it.")
     task = read_task(source, contract={"max_words": 80, "sections": ()})
@@ -79,6 +103,12 @@ def test_draft_and_facts_come_from_files(tmp_path: Path) -> None:
         ("---\nmax_words: many\n---\nWrite.", "`max_words` must be a whole number, not text"),
         ("---\nmax_words: 2\nmin_words: 3\n---\nWrite.", "min_words"),
         ("---\nfacts: 3\n---\nWrite.", "`facts` must be text"),
+        ("---\ncriteria: [a, 3]\n---\nWrite.", "`criteria` must be text"),
+        ("---\ncriteria:\n---\nWrite.", "`criteria` must be text"),
+        ("---\ncriteria: ['', a]\n---\nWrite.", "or one has none"),
+        ("---\ncriteria: [kind, 'Kind: to all']\n---\nWrite.", "two criteria have one name"),
+        (f"---\ncriteria: {[*'abcdefghijklm']}\n---\nWrite.", "12 of 200 characters at most"),
+        (f"---\ncriteria: {'a' * 201}\n---\nWrite.", "one is too long"),
         ("---\nfacts: 2024-99-99\n---\nWrite.", "is not YAML"),
         (f"---\nmax_words: {'9' * 5000}\n---\nWrite.", "is not YAML"),
         (f"---\nsections: {'[' * 3000}\n---\nWrite.", "is not YAML"),

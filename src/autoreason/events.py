@@ -174,6 +174,13 @@ class CritiqueProblem(Struct, frozen=True, kw_only=True):
     """In words of the text, in what is not there, or in the whole of it."""
     problem: str
     quote: str = ""
+    criterion: str = ""
+    """The name of the task's criterion that it belongs to, where the critic named one."""
+
+    @property
+    def said(self) -> str:
+        """The problem with its criterion in brackets."""
+        return f"{self.problem} [{self.criterion}]" if self.criterion else self.problem
 
 
 class CritiqueWritten(Event, frozen=True, kw_only=True):
@@ -258,6 +265,8 @@ class BallotCast(Event, frozen=True, kw_only=True):
     """Whether the judge was shown the first draft as a reference."""
     check: LengthCheck | None = None
     """A second judge's look at the first place; None where there was none."""
+    grades: dict[str, tuple[float, ...]] = {}
+    """What a judge who grades gave each candidate, criterion by criterion; the ranking follows from their sums."""
 
     @property
     def first_ranking(self) -> tuple[str, ...] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, get_args, overload
@@ -40,6 +40,12 @@ class Message(Struct, frozen=True):
     text: str
     stable: bool = False
     """The same in many requests of a run, so that a provider may cache it. Comes first."""
+
+
+def object_schema(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON Schema of an object that has these fields and no others."""
+    required = {"required": [*fields], "additionalProperties": False}
+    return {"type": "object", "properties": dict(fields), **required}
 
 
 class Schema(Struct, frozen=True):

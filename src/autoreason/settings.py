@@ -27,6 +27,7 @@ Protocol = Literal["robust", "paper"]
 Candidates = Literal["B+AB", "B", "AB"]
 """Who opposes A in a pass."""
 Style = Literal["reasoned", "holistic", "specialists", "verified", "scope_aware", "anchored"]
+BallotForm = Literal["ranked", "graded"]
 Voting = Literal["borda", "majority", "copeland", "instant_runoff"]
 _OWN_MODEL = re.compile(r"(.*\.py:[^\W\d]\w*|[\w.]+:[^\W\d]\w*)/(.+)")
 
@@ -243,6 +244,11 @@ class Settings(Struct, frozen=True, kw_only=True):
         "a first place is not for length alone; `scope_aware`, to weigh whether a text stays within the task; "
         "`anchored`, next to the first draft as a reference.",
     ] = "reasoned"
+    ballot: Annotated[
+        BallotForm,
+        "What judges are asked for: a ranking; or, as an experiment, a grade from 1 to 20 for each text on each "
+        "criterion, from which the ranking follows.",
+    ] = "ranked"
     voting: Annotated[
         Voting, "How ballots are counted: `borda`, `majority`, `copeland` or `instant_runoff`."
     ] = "borda"

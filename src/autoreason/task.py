@@ -24,7 +24,10 @@ _LOOKS_LIKE_A_FILE = re.compile(
     r"\S+\.(md|markdown|txt|rst|text|docx?|odt|rtf|pdf|html?|tex)$|^[~./\\]\S*$|^\S+[/\\]\S+$"
 )
 _UNCLOSED = re.compile(r"\A---[ \t]*\n(\w+)[ \t]*:")
-FRONT_MATTER = (*(name for name in Contract.__struct_fields__ if name != "checks"), "facts")
+FRONT_MATTER = (
+    *(name for name in Contract.__struct_fields__ if name != "checks"),
+    *("facts", "criteria"),
+)
 """The keys a brief may begin with."""
 _LISTS = ("sections", "must_include", "must_not_include")
 _TEXT_ENDINGS = (".md", ".markdown", ".txt")
@@ -32,6 +35,8 @@ _MAX_NAME = 255
 _MAX_TITLE = 60
 _STEM = 4
 _MAX_FILE_SIZE = 20_000_000
+_MAX_CRITERIA = 12
+_MAX_CRITERION = 200
 
 
 MetricRole = Literal["guard", "judge"]
@@ -84,6 +89,8 @@ class Task(Struct, frozen=True, kw_only=True):
     facts: str | None = None
     """Ground truth shown to critic, authors and judges."""
     contract: Contract = Contract()
+    criteria: tuple[str, ...] = ()
+    """What the user looks at, as `name` or `name: what is meant`, shown to critic, authors and judges; no limits."""
     knowledge: Knowledge | None = None
     """Records of the user's own that critics, judges and authors are shown."""
     entries: tuple[Entry, ...] = ()
@@ -96,6 +103,11 @@ class Task(Struct, frozen=True, kw_only=True):
         """The first words of the brief, for lists."""
         line = next((line for line in self.brief.splitlines() if line.strip()), "")
         return _as_title(line.strip().lstrip("# "))
+
+    @property
+    def criterion_names(self) -> tuple[str, ...]:
+        """The criteria as critics and judges name them."""
+        return tuple(each.partition(":")[0].strip() for each in self.criteria)
 
     @property
     def limited(self) -> bool:
@@ -147,6 +159,7 @@ def read_task(
     draft: str | Path | None = None,
     facts: str | Path | None = None,
     contract: Mapping[str, Any] | None = None,
+    criteria: str | Sequence[str] = (),
 ) -> Task:
     """Read a task from a Markdown file, from standard input, or from the text itself.
 
@@ -155,6 +168,7 @@ def read_task(
         draft: A file with a text to start from.
         facts: A file with what every role may rely on.
         contract: Keys of the contract that come before those of the front matter.
+        criteria: What matters, in words of yours, instead of those in the front matter.
 
     Returns:
         The task.
@@ -168,7 +182,8 @@ def read_task(
         >>> task.contract.max_words
         200
     """
-    check_call(read_task, source=source, draft=draft, facts=facts, contract=contract)
+    given = {"draft": draft, "facts": facts, "contract": contract, "criteria": criteria}
+    check_call(read_task, source=source, **given)
     name, text = read_source(str(source))
     keys, brief = split_front_matter(name, text, FRONT_MATTER)
     if is_blank(brief):
@@ -180,6 +195,7 @@ def read_task(
         given_facts = "\n".join(f"- {fact}" for fact in given_facts)
     if given_facts is not None and not isinstance(given_facts, str):
         raise InvalidInput(f"{name}: `facts` must be text or a list of texts")
+    given_criteria = keys.pop("criteria", ())
     overrides = {
         key: value for key, value in (contract or {}).items() if value not in (None, (), [])
     }
@@ -189,8 +205,22 @@ def read_task(
             draft=read_text(Path(draft), "draft") if draft else None,
             facts=read_text(Path(facts), "facts") if facts else given_facts,
             contract=make_contract(keys | overrides, name),
+            criteria=read_criteria(criteria or given_criteria, f"{name}: "),
         )
     )
+
+
+def read_criteria(given: object, where: str = "") -> tuple[str, ...]:
+    """Criteria as they are written: a text, or a list of texts; `where` is their source, for messages."""
+    found: list[object] = []
+    for each in given if isinstance(given, list | tuple) else [given]:
+        # YAML reads `name: what is meant` as a mapping.
+        pairs = each.items() if isinstance(each, dict) else [(each, None)]
+        found += [key if value is None else f"{key}: {value}" for key, value in pairs]
+    texts = [" ".join(each.split()) for each in found if isinstance(each, str)]
+    if len(texts) < len(found):
+        raise InvalidInput(f"{where}`criteria` must be text or a list of texts")
+    return tuple(texts)
 
 
 def check_task(task: Task) -> Task:
@@ -200,9 +230,16 @@ def check_task(task: Task) -> Task:
         if text is not None and is_blank(text):
             raise InvalidInput(f"the {name} is empty; write it, in a sentence or a page")
     parts = {"brief": task.brief, "draft": task.draft, "facts": task.facts}
-    for name, text in (parts | {"contract": "".join(task.contract.rules())}).items():
+    parts |= {"contract": "".join(task.contract.rules()), "criteria": "".join(task.criteria)}
+    for name, text in parts.items():
         if text and "\0" in text:
             raise InvalidInput(f"the {name} contains a null; give plain UTF-8 text")
+    names = [re.sub(r"[\W_]+", " ", each).strip().casefold() for each in task.criterion_names]
+    if "" in names or len(set(names)) < len(names):
+        raise InvalidInput("two criteria have one name, or one has none; name each in a few words")
+    if len(names) > _MAX_CRITERIA or any(len(each) > _MAX_CRITERION for each in task.criteria):
+        most = f"give {_MAX_CRITERIA} of {_MAX_CRITERION} characters at most"
+        raise InvalidInput(f"there are too many `criteria`, or one is too long; {most}")
     return task
 
 

@@ -33,7 +33,7 @@ def problem(
     return {"severity": severity, "kind": kind, "quote": quote, "problem": what}
 
 
-def read(reply: str | list[dict[str, str]], text: str = TEXT, **given: bool) -> Critique:
+def read(reply: str | list[dict[str, str]], text: str = TEXT, **given: Any) -> Critique:
     found = read_critique(
         reply if isinstance(reply, str) else json.dumps({"problems": reply}), text, **given
     )
@@ -79,6 +79,30 @@ def test_a_critique_is_read_bare_fenced_or_amid_prose(frame: str) -> None:
     found = read(frame.replace("{}", json.dumps({"problems": listed})))
     assert [p.kind for p in found.problems] == ["quote", "missing"]
     assert found.dropped == 1
+
+
+@pytest.mark.parametrize(
+    ("reply", "criterion"),
+    [
+        ([problem("We open in May") | {"criterion": "Accurate"}], "accurate"),
+        ([problem("We open in May") | {"criterion": "sounds like us: short"}], "sounds like us"),
+        ([problem("We open in May") | {"criterion": "lovely"}], ""),
+        ([problem("We open in May")], ""),
+        ([problem("We open in May", what="Vague (accurate).")], "accurate"),
+        (
+            '{"problems": [{"quote": "We open in May", "problem": "Vague", "criterion": "accurate"',
+            "accurate",
+        ),
+        ("1. **Accurate:** “We open in May” is wrong.\n2. It lacks a date.", "accurate"),
+        ("- “We open in May” is too vague. Criterion: sounds like us", "sounds like us"),
+        ("- “We open in May” is not accurate.", ""),
+    ],
+)
+def test_a_problem_belongs_to_a_criterion_that_is_known_or_to_none(
+    reply: str | list[dict[str, str]], criterion: str
+) -> None:
+    found = read(reply, criteria=("accurate", "sounds like us"))
+    assert found.problems[0].criterion == criterion
 
 
 def test_an_empty_list_is_a_full_answer() -> None:

@@ -13,6 +13,7 @@ from tests.journal.samples import a_request, change
 from tests.run.runs import TASK, go_on, scripted, start_run
 from tests.run.suites import SMALL, run_suite
 from tests.tournament.stage import UNSEEN, vote
+from tests.tournament.test_criteria import READERS, SPLIT, split_judge
 
 from autoreason.contract import Contract
 from autoreason.errors import CallFailed, Failure, InvalidInput, UnknownRun
@@ -156,6 +157,7 @@ async def test_a_whole_run_replays_to_the_same_events(journal: Journal, seed: in
     [
         {"style": "verified", "required_lead": 2, "voting": "instant_runoff", "plateau": 4},
         {"style": "anchored", "judges": 1},
+        {"ballot": "graded"},
     ],
 )
 async def test_a_run_by_other_rules_is_recorded_and_replays(
@@ -164,13 +166,33 @@ async def test_a_run_by_other_rules_is_recorded_and_replays(
     result = await start_run(journal, changes={"passes": 4, **changes})
     recorded = journal.story(result.run)
     ballots = [each for one in recorded.passes for each in one.ballots]
-    if changes["style"] == "verified":
+    if "ballot" in changes:
+        assert ballots
+        assert all(each.grades.keys() == {*each.order} for each in ballots)
+    elif changes["style"] == "verified":
         assert any(each.check for each in ballots)
         assert {one.verdict.required_lead for one in recorded.passes if one.verdict} == {2}
     else:
         assert {len(one.ballots) for one in recorded.passes if one.verdict} == {1}
     replayed = await replay.aio(result.run, journal=journal)
     assert replayed.same, replayed.difference
+
+
+async def test_criteria_and_what_a_critic_reads_after_a_split_vote_survive_a_pause_and_a_fork(
+    journal: Journal,
+) -> None:
+    task = replace(TASK, criteria=("accurate", "kind: warm words"))
+    model = scripted({"judge": split_judge(*SPLIT)})
+    limits = {"budget": Budget(calls=8), "reviewers": 0, "confirmation": 0, "passes": 3}
+    paused = await start_run(journal, model, task=task, changes=limits)
+    assert paused.status == "budget"
+    result = await go_on(journal, paused.run, model, changes={"budget": Budget(calls=90)})
+    assert result.finished
+    asked = [each.messages[-1].text for each in model.requests if each.role == "critic"]
+    assert [bool(READERS.search(each)) for each in asked] == [False, True, True]
+    replayed = await replay.aio(result.run, journal=journal)
+    assert replayed.same, replayed.difference
+    assert fork.prepare(result.run, journal=journal).task.criteria == task.criteria
 
 
 async def test_a_paused_and_a_resumed_run_replay_too(journal: Journal) -> None:

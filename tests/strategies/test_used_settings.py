@@ -31,6 +31,7 @@ OTHER: dict[str, Any] = {
     "early_stop": False,
     "balanced_orders": False,
     "style": "holistic",
+    "ballot": "graded",
     "voting": "majority",
     "required_lead": 2,
     "plateau": 1,

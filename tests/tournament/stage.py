@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -53,6 +53,19 @@ def vote(*best_first: str) -> Callable[[Request], str]:
         shown = shown_texts(request)
         labels = sorted(shown, key=lambda label: _place(shown[label], best_first))
         return json.dumps({"reasoning": "so it is", "ranking": " > ".join(labels)})
+
+    return ballot
+
+
+def grade(by_word: Mapping[str, Sequence[int]], *keys: str) -> Callable[[Request], str]:
+    """A judge who grades texts by the first of the given words that they contain, by these keys of its criteria."""
+
+    def ballot(request: Request) -> str:
+        grades = {}
+        for label, text in shown_texts(request).items():
+            marks = next(marks for word, marks in by_word.items() if word in text)
+            grades[label] = dict(zip(keys, marks, strict=True)) if keys else marks[0]
+        return json.dumps({"reasoning": "so it is", "grades": grades})
 
     return ballot
 
@@ -130,6 +143,7 @@ async def play(
     draft: str | None = None,
     facts: str | None = None,
     contract: Contract | None = None,
+    criteria: tuple[str, ...] = (),
     entries: tuple[Entry, ...] = (),
     work: Work | None = None,
     knowledge: Knowledge | None = None,
@@ -160,7 +174,8 @@ async def play(
     models = changes.pop("models", None) or Models.everywhere("scripted/x")
     settings = played.settings = make_settings(models, seed, protocol, k=k, **changes)
     given: Any = {"draft": draft, "facts": facts, "entries": entries, "work": work}
-    task = Task(brief=brief, contract=contract or Contract(), knowledge=knowledge, **given)
+    given |= {"criteria": criteria, "knowledge": knowledge}
+    task = Task(brief=brief, contract=contract or Contract(), **given)
     emit, recovered = played.events.append, recovery or Recovery()
     context = JobContext(task, settings, prompts or built_in(), ask, emit, recovery=recovered)
     try:

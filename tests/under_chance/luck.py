@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations_with_replacement, permutations
@@ -10,10 +11,11 @@ from math import factorial, prod, sqrt
 import numpy as np
 
 from autoreason.events import BallotCast, Verdict
+from autoreason.parsing.grades import Grades
 from autoreason.stats import Estimate
 from autoreason.studies.panel_report import CountedBallot, PanelReport, report
 from autoreason.tournament.evidence import chance_of_margin, chance_of_win
-from autoreason.tournament.judges import balanced_orders
+from autoreason.tournament.judges import balanced_orders, neutral_labels, rank_by_grades
 from autoreason.tournament.voting import count_votes
 
 NAMES = "abcdefg"
@@ -40,6 +42,19 @@ def names(texts: int) -> Ranking:
 def random_rankings(rng: np.random.Generator, judges: int, texts: int) -> list[Ranking]:
     """Judges who toss coins."""
     return [tuple(NAMES[at] for at in rng.permutation(texts)) for _ in range(judges)]
+
+
+def graded_rankings(
+    rng: np.random.Generator, luck: random.Random, judges: int, texts: int, most: int
+) -> list[Ranking]:
+    """Judges who give every text any grade from 1 to `most`; with 1 all are equal, and only labels rank them."""
+    rankings = []
+    for _ in range(judges):
+        by_label = dict(zip(neutral_labels(texts, luck), names(texts), strict=True))
+        marks = rng.integers(1, most + 1, size=texts)
+        grades: Grades = {label: (float(x),) for label, x in zip(by_label, marks, strict=True)}
+        rankings.append(tuple(by_label[label] for label in rank_by_grades(grades)))
+    return rankings
 
 
 def biased_ballots(

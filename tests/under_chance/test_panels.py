@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Callable, Mapping
 
@@ -11,6 +12,7 @@ from tests.once import once
 from tests.under_chance.luck import (
     biased_ballots,
     every_panel,
+    graded_rankings,
     misses,
     most_often,
     random_rankings,
@@ -146,6 +148,17 @@ def test_corrected_tests_seldom_tell_two_texts_apart(judges: int, texts: int) ->
 @pytest.mark.parametrize(("judges", "texts"), [each for each in COUNTED if each[1] == 2] + DRAWN)
 def test_the_longer_text_is_seldom_said_to_be_preferred(judges: int, texts: int) -> None:
     seldom("length", judges, texts)
+
+
+@pytest.mark.parametrize(("judges", "texts"), [(3, 2), (7, 3), (9, 2)])
+@pytest.mark.parametrize("most", [1, 3, 20])
+def test_a_text_seldom_wins_by_random_grades_however_many_are_equal(
+    judges: int, texts: int, most: int
+) -> None:
+    rng, luck = np.random.default_rng((judges, texts, most)), random.Random(most)
+    found = [reported(graded_rankings(rng, luck, judges, texts, most)) for _ in range(TIMES)]
+    for holds in (wins, claims_something):
+        assert sum(map(holds, found)) <= most_often(TIMES)
 
 
 def test_agreement_is_no_more_than_chance_on_average() -> None:

@@ -44,6 +44,8 @@ def announce(prepared: PreparedRun[Any], *, named: bool) -> list[tuple[str, str]
         rows.append(("Model", _OFFLINE if named else f"{_OFFLINE} {_suggest(prepared)}"))
     if settings.job.writes == "text":
         rows.append(("Limits", describe_limits(prepared.task)))
+    if prepared.task.criteria:
+        rows.append(("Criteria", " · ".join(prepared.task.criteria)))
     if settings.judges == 1 and settings.job.is_tournament:
         alone = "one in each round; a single vote is not evidence, so rounds show nothing"
         rows.append(("Judges", alone))

@@ -42,7 +42,7 @@ _OPTIONS: Mapping[str, type] = {
 }
 """The arguments of the function behind each command."""
 _NOT_SET = ("models", "budget", "base_url")
-_OF_THE_TASK = {"draft", "facts", *Contract.__struct_fields__}
+_OF_THE_TASK = {"draft", "facts", "criteria", *Contract.__struct_fields__}
 
 
 def settings_of(command: str) -> dict[str, tuple[FieldDoc, str]]:
@@ -67,7 +67,8 @@ def _show_value(value: Any) -> str:
 
 def task_of(brief: str, values: dict[str, Any]) -> Task:
     contract = {name: values.get(name) for name in Contract.__struct_fields__}
-    return read_task(brief, draft=values["draft"], facts=values["facts"], contract=contract)
+    parts = {name: values[name] for name in ("draft", "facts", "criteria")}
+    return read_task(brief, contract=contract, **parts)
 
 
 def run_options(command: str, values: dict[str, Any]) -> dict[str, Any]:

@@ -258,8 +258,11 @@ role_models_options = group(
     ),
 )
 facts_option = option("--facts FILE", "What is true; writers and judges keep to it.")
+criterion_option = option("--criterion TEXT...", "What matters, in your words.", name="criteria")
 text_options = group(
-    "Start from", option("--draft FILE", "A text of yours to improve."), facts_option
+    "Start from",
+    option("--draft FILE", "A text of yours to improve."),
+    *(facts_option, criterion_option),
 )
 contract_options = group(
     "Limits on the text (also at the top of the brief)",

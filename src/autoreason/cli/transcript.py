@@ -111,7 +111,7 @@ def print_round(book: Journal, row: RunRow, story: Story, number: int) -> None:
         _print_row("guidance", one.guidance, console)
     for fault in (fault for each in one.critiques for fault in each.problems):
         where = f"“{fault.quote}” " if fault.quote else "missing: " * (fault.kind == "missing")
-        _print_row(SEVERITIES[fault.severity], f"{where}{fault.problem}", console)
+        _print_row(SEVERITIES[fault.severity], f"{where}{fault.said}", console)
     for slot, text in one.candidates.items():
         title = f"{chapter.describe(slot)}, {numbers.count(text.words, 'word')}: what it changes"
         console.print(Text(f"\n{numbers.capital(title)}\n", style="bold"))
@@ -159,6 +159,7 @@ def _print_opening(row: RunRow, story: Story, console: Console) -> None:
         "metric": f"{metric.evaluate}, as a {metric.role}" if metric else "",
         "predictor": predictor_seat(task, settings),
         "contract": " ".join(task.rules()),
+        "criteria": " · ".join(task.criteria),
         "changed": " · ".join(changed_settings(settings)) if is_judged else "",
     }
     for label, text in rows.items():
@@ -328,7 +329,7 @@ def _critique(place: str, event: events.CritiqueWritten) -> Iterator[Line]:
     for problem in event.problems:
         missing = " (missing from the text)" if problem.kind == "missing" else ""
         style = _SEVERITIES[problem.severity]
-        yield Line(place, f"  {problem.severity}", problem.problem + missing, style)
+        yield Line(place, f"  {problem.severity}", problem.said + missing, style)
         if problem.quote:
             yield Line(place, "", f"“{problem.quote}”", "italic dim")
     for each in event.prose.splitlines():

@@ -347,6 +347,7 @@ class JobContext:
             brief=task.brief,
             facts=facts,
             rules=task.rules(),
+            criteria=task.criteria,
             # Texts of recorded passes have a stage, and kept their contract to be judged.
             finished=any(not entry.stage for entry in task.entries),
         )

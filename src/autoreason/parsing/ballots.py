@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
-from autoreason.exchange import Schema
+from autoreason.exchange import Schema, object_schema
 from autoreason.jobs.context import BOUNDARY
 from autoreason.parsing import pattern
 from autoreason.parsing.rankings import (
@@ -35,15 +35,9 @@ _LINE = re.compile(
 
 LENGTH_CHECK = Schema(
     name="length_check",
-    definition={
-        "type": "object",
-        "properties": {
-            "reasoning": {"type": "string"},
-            _FIELD: {"type": "string", "enum": list(_ANSWERS)},
-        },
-        "required": ["reasoning", _FIELD],
-        "additionalProperties": False,
-    },
+    definition=object_schema(
+        {"reasoning": {"type": "string"}, _FIELD: {"type": "string", "enum": list(_ANSWERS)}}
+    ),
     plain=(
         "Begin with your reasons. End with one line, with quality or length in place of the question mark:\n"
         "FIRST PLACE: ?"
@@ -64,7 +58,7 @@ def rests_on_length(reply: str) -> bool | None:
 
 def read_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
     """All labels, best first, as the judge ranked them; None where the answer leaves any doubt."""
-    text = _without_marks(_without_repeated_texts(text), labels)
+    text = without_copies(text, labels)
     ballot = read_json_ballot(text)
     if ballot and sorted(ballot.ranking) == sorted(labels):
         doubtful = _is_doubtful(ballot.ranking, ballot.before, ballot.after)
@@ -84,6 +78,11 @@ def read_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
     if _is_doubtful(ranking, _joined(lines[:at]), _joined(lines[at:])):
         return None
     return None if _has_other_places(ranking, lines, at, forms) else ranking
+
+
+def without_copies(text: str, labels: Sequence[str]) -> str:
+    """The answer without what it copies of the request: texts between their boundary lines, and boundary marks."""
+    return _without_marks(_without_repeated_texts(text), labels)
 
 
 def _without_repeated_texts(text: str) -> str:

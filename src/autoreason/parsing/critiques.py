@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from autoreason.characters import with_whole_characters
 from autoreason.events import CritiqueProblem
-from autoreason.exchange import Schema
+from autoreason.exchange import Schema, object_schema
 from autoreason.knowledge_records import ShownRecord
 from autoreason.parsing import pattern
 
@@ -227,36 +227,29 @@ def _numbers(text: str) -> set[str]:
     return {each.rstrip("0").rstrip(".") if "." in each else each for each in whole}
 
 
-SCHEMA = Schema(
-    name="critique",
-    definition={
-        "type": "object",
-        "properties": {
-            "problems": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "severity": {"type": "string", "enum": ["critical", "major", "minor"]},
-                        "kind": {"type": "string", "enum": ["quote", "missing"]},
-                        "quote": {"type": "string"},
-                        "problem": {"type": "string"},
-                    },
-                    "required": ["severity", "kind", "quote", "problem"],
-                    "additionalProperties": False,
-                },
-            }
-        },
-        "required": ["problems"],
-        "additionalProperties": False,
-    },
-    plain=(
-        "Answer with one JSON object and nothing else, in this form:\n"
-        '{"problems": [{"severity": "major", "kind": "quote", "quote": "words from the text", '
-        '"problem": "what is wrong with them"}]}\n'
-        'Without problems: {"problems": []}'
-    ),
-)
+def critique_schema(criteria: Sequence[str] = ()) -> Schema:
+    """The shape of a critique; with the names of criteria each problem may belong to one of them."""
+    fields: dict[str, Any] = {
+        "severity": {"type": "string", "enum": ["critical", "major", "minor"]},
+        "kind": {"type": "string", "enum": ["quote", "missing"]},
+        "quote": {"type": "string"},
+        "problem": {"type": "string"},
+    }
+    example = {"problem": _PLACEHOLDER}
+    if criteria:
+        fields["criterion"] = {"type": "string", "enum": [*criteria, ""]}
+        example["criterion"] = criteria[0]
+    return Schema(
+        name="critique",
+        definition=object_schema({"problems": {"type": "array", "items": object_schema(fields)}}),
+        plain=(
+            "Answer with one JSON object and nothing else, in this form:\n"
+            '{"problems": [{"severity": "major", "kind": "quote", "quote": "words from the text", '
+            f"{json.dumps(example, ensure_ascii=False)[1:]}]}}\n"
+            'Without problems: {"problems": []}'
+        ),
+    )
+
 
 _SEVERITIES = ("critical", "major", "minor")
 
@@ -268,11 +261,14 @@ class Critique(NamedTuple):
     dropped: int
 
 
-def read_critique(reply: str, text: str, *, program: bool | None = None) -> Critique | None:
+def read_critique(
+    reply: str, text: str, *, program: bool | None = None, criteria: Sequence[str] = ()
+) -> Critique | None:
     """The problems of a critic's reply that apply to `text`; None where it cannot be read.
 
     Critics of programs write sentences rather than quotes; such a problem is kept if the critique as a whole
-    is clearly about this program. Whether `text` is a program is detected unless `program` says so.
+    is clearly about this program. Whether `text` is a program is detected unless `program` says so. A problem keeps
+    its criterion if that is among the names of `criteria`.
     """
     items = _last_list(reply)
     # In JSON, valid or broken.
@@ -286,8 +282,20 @@ def read_critique(reply: str, text: str, *, program: bool | None = None) -> Crit
         valid = _about_program(problems, reply, about)
     else:
         valid = tuple(p for p in problems if p.kind == "missing" or is_quoted(p.quote))
+    valid = tuple(replace(each, criterion=_find_criterion(each, criteria)) for each in valid)
     # Prose without a valid quote may be about anything, so it is asked for again in the form.
     return Critique(valid, len(problems) - len(valid)) if in_form or valid else None
+
+
+def _find_criterion(problem: CritiqueProblem, criteria: Sequence[str]) -> str:
+    """The one that is named by itself, or where the critic answered in words, in brackets or before a colon."""
+    said = problem.criterion.partition(":")[0].strip(' ."“”').casefold()
+    for name in criteria:
+        own = re.escape(name)
+        in_words = rf"(?i)^\W*{own}\W{{0,2}}:|criterion\W{{1,3}}{own}(?!\w)|[(\[]{own}[)\]]"
+        if said == name.casefold() or (not said and re.search(in_words, problem.problem)):
+            return name
+    return ""
 
 
 def _about_program(
@@ -311,7 +319,7 @@ def describe(problems: tuple[CritiqueProblem, ...]) -> str:
     worst_first = sorted(problems, key=lambda p: _SEVERITIES.index(p.severity))
     where = {"quote": "“{}”: ", "missing": "Missing: ", "general": ""}
     return "\n".join(
-        f"- ({p.severity}) {where[p.kind].replace('{}', p.quote)}{p.problem}" for p in worst_first
+        f"- ({p.severity}) {where[p.kind].replace('{}', p.quote)}{p.said}" for p in worst_first
     )
 
 
@@ -367,7 +375,7 @@ def _in_prose(reply: str, is_quoted: Callable[[str], bool]) -> Iterator[dict[str
 
 
 def _problem(item: dict[str, Any]) -> CritiqueProblem | None:
-    names = ("severity", "kind", "quote", "problem")
+    names = ("severity", "kind", "quote", "problem", "criterion")
     fields = {name: with_whole_characters(str(item.get(name) or "")).strip() for name in names}
     missing = fields["kind"].lower() == "missing"
     if not fields["problem"] and not is_code(fields["quote"]):
@@ -386,7 +394,7 @@ _PLACEHOLDER = "what is wrong with them"
 _LIST = pattern(r'\{\s*"problems"|^[ \t]*\[\s*(?:\{|\])', re.MULTILINE)
 # A quote inside a value may not be escaped, so a value ends where something can follow it.
 _FIELD = pattern(
-    r'"(?P<name>severity|kind|quote|problem|failure)"\s*:\s*(?:\{\s*"\w+"\s*:\s*)?'
+    r'"(?P<name>severity|kind|quote|problem|failure|criterion)"\s*:\s*(?:\{\s*"\w+"\s*:\s*)?'
     r'"(?P<value>(?:[^"\n\\]|\\.|"(?!\s*(?:[,}\]]|"\w+"\s*:|$)))*+)',
     re.MULTILINE,
 )

@@ -22,7 +22,7 @@ from autoreason.events import (
     Slot,
     Status,
 )
-from autoreason.exchange import Message, Outcome, Query, Reply, Request, Role, Schema
+from autoreason.exchange import Message, Outcome, Query, Reply, Request, Role, Schema, object_schema
 from autoreason.jobs.context import Allowance, JobContext, draw, repeat_request
 from autoreason.jobs.job import Plan
 from autoreason.keys import pass_key, sub_key, try_key
@@ -396,12 +396,7 @@ class BestOfNPrograms(ProgramStrategy):
 _FIELDS = ("problem", "approach", "failure", "alternatives", "edge_cases")
 ANALYSIS = Schema(
     name="analysis",
-    definition={
-        "type": "object",
-        "properties": {name: {"type": "string"} for name in _FIELDS},
-        "required": list(_FIELDS),
-        "additionalProperties": False,
-    },
+    definition=object_schema({name: {"type": "string"} for name in _FIELDS}),
     plain="Answer with one JSON object whose keys are "
     + ", ".join(f'"{name}"' for name in _FIELDS)
     + ", each with a text.",

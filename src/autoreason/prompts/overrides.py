@@ -36,6 +36,9 @@ VARIABLES = {
     "constraints": Variable(
         "what the artifact must keep to, in words; may be empty", ["tide.py <= 20 kB"], []
     ),
+    "criteria": Variable(
+        "what matters, for critics and judges by name; may be empty", ("plain",), ()
+    ),
     "critique": Variable("the problems found, or the author's own feedback", "It is short."),
     "did_badly": Variable("records of what did badly; may be empty", _RECORDS, ()),
     "did_well": Variable("records of what did well; may be empty", _RECORDS, ()),
@@ -64,6 +67,7 @@ VARIABLES = {
         ["12 words, at most 9 allowed; cut 3 or more"],
     ),
     "form": Variable("the form in which the answer can be read", "End with a ranking."),
+    "grades": Variable("whether judges grade the texts and do not rank them", True, False),
     "guards": Variable("other numbers that must hold; may be empty", ["p50_ms <= 5"], []),
     "guidance": Variable("a person's guidance for this pass; may be empty", "Mind the end.", ""),
     "house_style": Variable("records of how the user writes; may be empty", _RECORDS, ()),
@@ -97,6 +101,9 @@ VARIABLES = {
     "role": Variable("who is shown the records: author, critic, judge …", "critic", ""),
     "rules": Variable("the contract in plain words; may be empty", ("At most 9 words.",), ()),
     "seconds": Variable("the time limit of a test or an evaluation", 2),
+    "split": Variable(
+        "what judges said for the text and against it; may be empty", ("Hi.", "No."), ()
+    ),
     "starter": Variable("code to begin from; may be empty", "def add_up(a, b):", ""),
     "statement": Variable("the problem", "Add two numbers."),
     "style": Variable(

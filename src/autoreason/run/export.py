@@ -197,6 +197,7 @@ def _texts(story: Story) -> dict[str, str]:
         "brief.md": task.brief if task else "",
         "facts.md": task.facts if task else "",
         "contract.json": _pretty(task.contract) if task else "",
+        "criteria.md": "\n".join(f"- {each}" for each in task.criteria) if task else "",
         "settings.json": _pretty(story.settings) if story.settings else "",
         "draft.md": draft.text if draft else "",
     }

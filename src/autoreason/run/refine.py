@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any, Unpack
 
 from msgspec.structs import asdict, replace
 
@@ -96,7 +96,7 @@ def strategy_name(name: str) -> str:
 
 
 def task_in(brief: str | Task, options: TaskOptions) -> Task:
-    parts = {name: options.get(name) for name in ("draft", "facts", "contract")}
+    parts = {name: options.get(name) for name in ("draft", "facts", "contract", "criteria")}
     if isinstance(brief, Task):
         for name, value in parts.items():
             if value is not None:
@@ -109,6 +109,7 @@ def task_in(brief: str | Task, options: TaskOptions) -> Task:
     contract = options.get("contract")
     if not isinstance(contract, Contract):
         contract = make_contract(dict(contract or {}), "contract")
-    return check_task(
-        Task(brief=brief, draft=options.get("draft"), facts=options.get("facts"), contract=contract)
-    )
+    given = options.get("criteria") or ()
+    criteria = (given,) if isinstance(given, str) else tuple(given)
+    texts: dict[str, Any] = {name: options.get(name) for name in ("draft", "facts")}
+    return check_task(Task(brief=brief, contract=contract, criteria=criteria, **texts))

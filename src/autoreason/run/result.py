@@ -188,6 +188,7 @@ class Result(Report):
             **run_fields(self),
             "ended_by": self.ended_by,
             "text": self.story.text,
+            "criteria": self.story.task.criteria if self.story.task else (),
             "origin": self.origin,
             "passes": self.passes,
             "evidence": delivered.evidence if delivered else None,

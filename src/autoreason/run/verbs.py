@@ -51,6 +51,7 @@ from autoreason.settings import (
     LIMITS,
     ROLE_MODELS,
     SETTING_DOCS,
+    BallotForm,
     Budget,
     Candidates,
     Models,
@@ -97,6 +98,7 @@ class AskOptions(RunHooks, total=False):
 
     seed: Annotated[int, "All randomness of the run comes from it; drawn where none is given."]
     style: Style
+    ballot: BallotForm
     judge_temperature: float | None
     judge_effort: Effort | None
     max_tokens: int
@@ -200,6 +202,9 @@ class TaskOptions(WriteOptions, total=False):
     facts: Annotated[str | None, "What every role may rely on."]
     contract: Annotated[
         Contract | Mapping[str, Any] | None, "Limits that code checks in all texts."
+    ]
+    criteria: Annotated[
+        str | Sequence[str], "What matters, in your words; critics and judges name them."
     ]
 
 

@@ -219,6 +219,7 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
     suite: int
     protocol: Protocol
     style: str
+    ballot: str = "ranked"
     temperature: float | None
     repeats: int
     seed: int
@@ -306,8 +307,9 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
         table = Table(columns, rows, tones={"failed": "bad", "not shown": "warning"})
         heat = "" if self.temperature is None else f" at temperature {self.temperature:g}"
         missing = f", {self.invalid} without a ballot" if self.invalid else ""
+        grades = " by grades" if self.ballot == "graded" else ""
         method = (
-            f"Judge {self.model}, suite {self.suite}, {self.protocol} protocol, {self.style} judging{heat}, "
+            f"Judge {self.model}, suite {self.suite}, {self.protocol} protocol, {self.style} judging{grades}{heat}, "
             f"{self.ballots + self.invalid} questions{missing}."
         )
         about = {each.name: each for each in PROPERTIES}
@@ -343,6 +345,7 @@ def certificate_of(story: Story) -> Certificate:
         suite=job.suite,
         protocol=settings.protocol,
         style=settings.style,
+        ballot=settings.ballot,
         temperature=settings.judge_temperature,
         repeats=job.repeats,
         seed=settings.seed,

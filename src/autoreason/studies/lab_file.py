@@ -35,7 +35,7 @@ from autoreason.settings import (
 )
 from autoreason.strategies import find_strategy, unused_setting
 from autoreason.studies import lab_suite
-from autoreason.task import Task, check_task, make_contract, read_task, read_text
+from autoreason.task import Task, check_task, make_contract, read_criteria, read_task, read_text
 from autoreason.tournament.judges import PANEL_SETTINGS
 
 KeyPath = tuple[str | int, ...]
@@ -103,6 +103,7 @@ class TextKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     facts: str | None = None
     draft: str | None = None
     contract: dict[str, Any] = {}
+    criteria: str | list[str | dict[str, str]] = []
 
 
 class ProblemKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -135,6 +136,7 @@ class PanelKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     judges: Annotated[int, Meta(ge=1, le=MAX_JUDGES)] = PANEL_JUDGES
     judge_models: str | list[str] = []
     style: str = "reasoned"
+    ballot: str = "ranked"
     judge_temperature: float | None = None
     equal_length: bool = False
     pairwise: bool = False
@@ -299,14 +301,16 @@ class _SuiteReading:
             for name in ("brief", lab_suite.DRAFT, "facts")
             if (text := getattr(keys, name)) and _FILE.fullmatch(text.strip())
         }
+        criteria = read_criteria(keys.criteria)
         if "brief" in files:
-            return read_task(files.pop("brief"), contract=keys.contract, **files)
+            return read_task(files.pop("brief"), contract=keys.contract, criteria=criteria, **files)
         texts = {name: read_text(path, name) for name, path in files.items()}
         task = Task(
             brief=keys.brief.strip(),
             draft=texts.get(lab_suite.DRAFT, keys.draft),
             facts=texts.get("facts", keys.facts),
             contract=make_contract(dict(keys.contract), "contract"),
+            criteria=criteria,
         )
         return check_task(task)
 

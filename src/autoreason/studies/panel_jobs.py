@@ -398,6 +398,7 @@ def recorded_panels(story: Story, run: str) -> Task:
         brief=story.task.brief,
         facts=story.task.facts,
         contract=story.task.contract,
+        criteria=story.task.criteria,
         entries=tuple(entries),
         knowledge=story.task.knowledge and story.task.knowledge.origin(),
     )

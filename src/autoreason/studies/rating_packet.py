@@ -243,7 +243,8 @@ def instructions() -> str:
 
 def brief(task: Task) -> str:
     limits = "\n".join(f"- {rule}" for rule in task.rules())
-    parts = {"Limits": limits, "Facts": task.facts}
+    criteria = "\n".join(f"- {each}" for each in task.criteria)
+    parts = {"Limits": limits, "Facts": task.facts, "Criteria": criteria}
     shown = (f"### {title}\n\n{text}" for title, text in parts.items() if text)
     return "\n\n".join([task.brief, *shown])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice, permutations
 from math import factorial
 from typing import Any, NamedTuple
@@ -14,11 +15,12 @@ from msgspec.structs import replace
 from autoreason.characters import with_whole_characters
 from autoreason.contract import count_words
 from autoreason.events import BallotCast, LengthCheck
-from autoreason.exchange import Outcome, Reply, Schema
+from autoreason.exchange import Outcome, Reply, Schema, object_schema
 from autoreason.jobs.context import JobContext, draw
 from autoreason.keys import judge_key, sub_key, try_key
 from autoreason.parsing.ballots import LENGTH_CHECK, read_ranking, rests_on_length
 from autoreason.parsing.documents import same_text
+from autoreason.parsing.grades import LEAST, MOST, Grades, json_keys, read_grades
 from autoreason.settings import Settings
 from autoreason.tournament.voting import JUDGES_PER_SEAT, MAX_REQUESTS_PER_SEAT
 
@@ -126,13 +128,18 @@ LENSES = (
 JUDGE_PROMPTS = ("judge", "ballot_again", "length_check")
 JUDGE_SETTINGS = (
     *("judge_models", "judge_temperature", "judge_effort"),
-    *("style", "voting", "balanced_orders"),
+    *("style", "ballot", "voting", "balanced_orders"),
 )
 """What every panel looks at, whatever its size."""
 PANEL_SETTINGS = (*JUDGE_SETTINGS, "judges", "protocol")
 """What a panel of the usual size looks at."""
 _MAX_ENUMERATED = 120
 _MAX_LISTED = 6
+_MAX_GRADES = 500
+_REASONS = (
+    "Begin with the line REASONS: and below it write, for each of {}, one sentence on where it serves the task and "
+    "where it does not."
+)
 
 
 async def cast_ballot(
@@ -158,6 +165,8 @@ async def cast_ballot(
     lens = LENSES[judge_number % len(LENSES)] if style == "specialists" else ""
     if style != "anchored" or any(same_text(reference, text) for text in texts.values()):
         reference = ""
+    names, graded = context.task.criterion_names, context.settings.ballot == "graded"
+    form = partial(grades_schema, names) if graded else ballot_schema
     asked = 0
     for fresh in range(JUDGES_PER_SEAT):
         key = judge_key(stage, seat, fresh)
@@ -170,18 +179,19 @@ async def cast_ballot(
             style=style,
             lens=lens,
             reference=reference,
+            criteria=names,
+            grades=graded,
         )
-        schema = ballot_schema(labels)
-        request = context.request("judge", try_key(key, 0), model, prompt, schema=schema)
+        request = context.request("judge", try_key(key, 0), model, prompt, schema=form(labels))
         reply = await context.ask(request)
-        ranking = _read_ballot(reply, labels)
+        ranking, grades = _read_ballot(reply, labels, names if graded else None)
         asked += 1
         if ranking is None and asked < max_requests:
-            short = replace(request, schema=ballot_schema(labels, reasons=False))
-            second, names = try_key(key, 1), sorted(labels)
-            again = context.second_request(short, second, reply, "ballot_again", labels=names)
+            short = replace(request, schema=form(labels, reasons=False))
+            second, listed = try_key(key, 1), {"labels": sorted(labels), "grades": graded}
+            again = context.second_request(short, second, reply, "ballot_again", **listed)
             reply = await context.ask(again)
-            ranking = _read_ballot(reply, labels)
+            ranking, grades = _read_ballot(reply, labels, names if graded else None)
             asked += 1
         if ranking is not None or asked >= max_requests:
             break
@@ -206,6 +216,7 @@ async def cast_ballot(
         lens=lens,
         anchored=bool(reference),
         check=check,
+        grades={by_label[label]: given for label, given in grades.items()},
     )
 
 
@@ -235,8 +246,7 @@ def ballot_schema(labels: tuple[str, ...], *, reasons: bool = True) -> Schema:
     listed, blank = ", ".join(names), f"RANKING: {' > '.join('?' * len(names))}"
     if reasons:
         plain = (
-            f"Begin with the line REASONS: and below it write, for each of {listed}, one sentence on where it "
-            "serves the task and where it does not. End with one line that gives the ranking, best first, with the "
+            f"{_REASONS.format(listed)} End with one line that gives the ranking, best first, with the "
             f"names in place of the question marks:\n{blank}"
         )
     elif factorial(len(names)) <= _MAX_LISTED:
@@ -246,18 +256,45 @@ def ballot_schema(labels: tuple[str, ...], *, reasons: bool = True) -> Schema:
         plain = f"Answer with one line, best first, with {listed} in place of the question marks:\n{blank}"
     return Schema(
         name="ballot",
-        definition={
-            "type": "object",
-            "properties": {"reasoning": {"type": "string"}, "ranking": ranking},
-            "required": ["reasoning", "ranking"],
-            "additionalProperties": False,
-        },
+        definition=object_schema({"reasoning": {"type": "string"}, "ranking": ranking}),
         plain=plain,
     )
 
 
-def _read_ballot(reply: Reply, labels: tuple[str, ...]) -> tuple[str, ...] | None:
-    return read_ranking(reply.text, labels) if reply.outcome is Outcome.OK else None
+def grades_schema(
+    criteria: Sequence[str], labels: tuple[str, ...], *, reasons: bool = True
+) -> Schema:
+    """The same of a ballot with grades; where these can be spelt out, only numbers that count can be given."""
+    names, grade = sorted(labels), dict[str, Any](type="integer")
+    if len(names) * max(1, len(criteria)) * MOST <= _MAX_GRADES:
+        grade |= {"enum": [*range(LEAST, MOST + 1)]}
+    of_text = object_schema(dict.fromkeys(json_keys(criteria), grade)) if criteria else grade
+    by_text = object_schema(dict.fromkeys(names, of_text))
+    marks = ", ".join(f"{each} ?" for each in criteria) or "?"
+    blank = "".join(f"\n{name}: {marks}" for name in names)
+    begin = f"{_REASONS.format(', '.join(names))} End" if reasons else "Answer"
+    return Schema(
+        name="ballot",
+        definition=object_schema({"reasoning": {"type": "string"}, "grades": by_text}),
+        plain=f"{begin} with these lines, a grade from {LEAST} to {MOST} in place of every question mark:{blank}",
+    )
+
+
+def rank_by_grades(grades: Grades) -> tuple[str, ...]:
+    """The highest sum first; equal ones by their labels, which are drawn for each judge and so favour no text."""
+    return tuple(sorted(grades, key=lambda label: (-sum(grades[label]), label)))
+
+
+def _read_ballot(
+    reply: Reply, labels: tuple[str, ...], criteria: Sequence[str] | None
+) -> tuple[tuple[str, ...] | None, Grades]:
+    """The ranking, and the grades it follows from where a judge was asked to grade on `criteria`."""
+    if reply.outcome is not Outcome.OK:
+        return None, {}
+    if criteria is None:
+        return read_ranking(reply.text, labels), {}
+    grades = read_grades(reply.text, labels, criteria) or {}
+    return rank_by_grades(grades) or None, grades
 
 
 def _reasoning(text: str) -> str:

@@ -23,6 +23,7 @@ from autoreason.tournament.challengers import MAX_RIVALS, challenge, choose_draf
 from autoreason.tournament.evidence import survival_chances
 from autoreason.tournament.judges import JUDGE_PROMPTS, seat_calls
 from autoreason.tournament.panel import CodeJudges, confirm, review, review_seats
+from autoreason.tournament.rounds import describe_split
 from autoreason.tournament.strategy import (
     Ending,
     ShareChanged,
@@ -297,9 +298,11 @@ class Tournament(Strategy):
 
     async def _run_pass(self, number: int) -> None:
         incumbent = self.incumbent
+        # What is said of judges changes what critics see, so that only who names criteria has it.
+        split = describe_split(self.story) if self.context.task.criteria else ()
         self.begin_pass(number)
         guidance = await self.guidance(number)
-        findings = await criticise(self.context, number, incumbent.text, guidance)
+        findings = await criticise(self.context, number, incumbent.text, guidance, split)
         if findings.outcome == "unreadable":
             return self.end_pass(number, "inconclusive", None, reason="no critic could be read")
         challengers: dict[Slot, str] = {}

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from autoreason.events import CandidateReady
-from autoreason.report.numbers import capital, count, listed, without_folder
+from autoreason.report.numbers import capital, count, listed, shorten, without_folder
 from autoreason.story import RecordedPass, RecordedReview, Story
 from autoreason.tournament.statements import DROPPED, violations
 from autoreason.wording import BECOME, KINDS, SEVERITIES, TextKind
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"”)]*\s+|\n+")
 _LABEL = re.compile(r"^\W*(?:reasons?|reasoning|analysis|explanation)\W*:\W*", re.IGNORECASE)
+_SAID = 240
 _VERDICT = re.compile(r"^\W*(?:ranking|final ranking|order)\W", re.IGNORECASE)
 _NOUN = r"(?:(?:the\s+)?(?:text|version|candidate|draft|option|response|document|proposal)\s+)?"
 
@@ -250,8 +251,28 @@ def _reason(
     return None
 
 
-def _sentence_about(ballot: events.BallotCast, names: Iterable[str]) -> str:
-    """The first sentence that is about one of the texts, the first name first."""
+def describe_split(story: Story) -> tuple[str, ...]:
+    """What two judges of the last vote said for the text that won it and against it; nothing where most agreed.
+
+    They split if fewer than two thirds put it first. Only sentences about this text alone are taken, of judges who saw
+    no reference: what a critic reads could stand there of the text before as well as of its challenger.
+    """
+    last = story.steps[-1] if story.steps else None
+    if not last or not last.decided or not (winner := last.decided.winner):
+        return ()
+    cast = last.last_stage if isinstance(last, RecordedReview) else last.ballots
+    ballots = [each for each in cast if each.ranking and not each.anchored]
+    first, said = 0, dict[bool, str]()
+    for each in ballots:
+        won = (each.ranking or ())[0] == winner
+        first += won
+        if words := _sentence_about(each, [winner], alone=True):
+            said.setdefault(won, shorten(unblind(words, each, lambda _: "this text"), _SAID))
+    return (said[True], said[False]) if 3 * first < 2 * len(ballots) and len(said) == 2 else ()
+
+
+def _sentence_about(ballot: events.BallotCast, names: Iterable[str], *, alone: bool = False) -> str:
+    """The first sentence that is about one of the texts, the first name first; or about it `alone`."""
     labels = dict(zip(ballot.order, ballot.labels, strict=True))
     sentences = [
         _LABEL.sub("", each.strip())
@@ -260,9 +281,9 @@ def _sentence_about(ballot: events.BallotCast, names: Iterable[str]) -> str:
     ]
     for own in (labels[name] for name in names if name in labels):
         others = [label for label in ballot.labels if label != own]
-        alone = [each for each in sentences if re.search(rf"\b{re.escape(own)}\b", each)]
-        without = [each for each in alone if not any(label in each for label in others)]
-        if found := without or alone:
+        about = [each for each in sentences if re.search(rf"\b{re.escape(own)}\b", each)]
+        without = [each for each in about if not any(label in each for label in others)]
+        if found := without or ([] if alone else about):
             return found[0]
     return ""
 

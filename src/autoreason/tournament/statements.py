@@ -311,6 +311,12 @@ def ballot(event: events.BallotCast) -> str:
     lens += " (shown the first draft)" if event.anchored else ""
     again = f", asked {event.asked} times" if event.asked > 1 else ""
     vote = ranking(event.ranking) if event.ranking else "no valid ballot"
+    marks = [
+        f"{name} {' '.join(f'{each:g}' for each in event.grades[name])}"
+        for name in event.ranking or ()
+        if event.grades
+    ]
+    vote += f" (grades: {', '.join(marks)})" if marks else ""
     judge, is_reversed = judge_of(event.stage, event.seat)
     vote += ", order reversed" if is_reversed else ""
     checked = f"; {length_check(event)}" if event.check else ""

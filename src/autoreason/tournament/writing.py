@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from textwrap import shorten
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from autoreason.contract import Violation
 from autoreason.events import CritiqueProblem, CritiqueWritten, NoText
 from autoreason.exchange import Message, Outcome, Reply, Request, Role
 from autoreason.jobs.context import JobContext, follow_up, repeat_request
 from autoreason.keys import pass_key, sub_key, try_key
-from autoreason.parsing.critiques import SCHEMA, describe, read_critique, split_cited
+from autoreason.parsing.critiques import critique_schema, describe, read_critique, split_cited
 from autoreason.parsing.documents import (
     Document,
     find_additions,
@@ -180,7 +180,7 @@ def leaks_in(context: JobContext, text: str) -> tuple[str, ...]:
 
 def _sources(context: JobContext) -> tuple[str, ...]:
     task = context.task
-    return task.brief, task.facts or "", task.draft or ""
+    return task.brief, task.facts or "", task.draft or "", "\n".join(task.criteria)
 
 
 async def revise(
@@ -209,8 +209,13 @@ class CritiqueResult(NamedTuple):
     """Whether something is to be added."""
 
 
-async def criticise(context: JobContext, number: int, text: str, guidance: str) -> CritiqueResult:
-    """The limits that a text breaks are enough; without any, or where a person adds guidance, critics are asked too."""
+async def criticise(
+    context: JobContext, number: int, text: str, guidance: str, split: Sequence[str] = ()
+) -> CritiqueResult:
+    """The limits that a text breaks are enough; without any, or where a person adds guidance, critics are asked too.
+
+    `split` is what judges who did not agree on the text said for it and against it.
+    """
     problems = tuple(
         CritiqueProblem(severity="critical", kind="general", problem=fix)
         for fix in fixes(context, text)
@@ -224,7 +229,8 @@ async def criticise(context: JobContext, number: int, text: str, guidance: str) 
     for critic in range(CRITICS):
         quoted = context.settings.quoted_critique
         key = critic_key(number, critic)
-        prompt = context.prompt("critic", key, text=text, guidance=guidance, quoted=quoted)
+        said = {"criteria": context.task.criterion_names, "split": split}
+        prompt = context.prompt("critic", key, text=text, guidance=guidance, quoted=quoted, **said)
         critique = await ask_critic(
             context, number, critic, text, prompt, quoted=quoted, program=False
         )
@@ -256,7 +262,8 @@ async def ask_critic(
     may_repeat: Callable[[], bool] = lambda: True,
 ) -> CritiqueWritten:
     """What one critic finds in a text or a program; asked again where it cannot be read and that is allowed."""
-    key, schema = critic_key(number, critic), SCHEMA if quoted else None
+    criteria = context.task.criterion_names
+    key, schema = critic_key(number, critic), critique_schema(criteria) if quoted else None
     model = context.settings.models.critic
     request = context.request("critic", try_key(key, 0), model, prompt, schema=schema)
 
@@ -265,7 +272,8 @@ async def ask_critic(
         if reply.outcome is Outcome.OK and not quoted:
             return written(prose=reply.text.strip())
         is_whole = reply.outcome is Outcome.OK
-        parsed = read_critique(reply.text, text, program=program) if is_whole else None
+        named: Any = {"program": program, "criteria": criteria}
+        parsed = read_critique(reply.text, text, **named) if is_whole else None
         if parsed is None:
             return written(readable=False)
         problems, miscited = parsed.problems, 0
