@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Literal, NamedTuple, get_args
 
 FactKind = Literal["numbers", "dates", "money", "links", "quotes", "names", "code"]
@@ -155,7 +155,7 @@ _WEEKDAY = re.compile(
 )
 """A day of the week; with its date it adds nothing."""
 _TIME = re.compile(
-    rf"(?<![\w.,:/])(?P<h>[01]?\d|2[0-4])(?:(?P<s>[:.h])(?P<m>[0-5]\d)(?::[0-5]\d)?)?"
+    rf"(?<![\w.,:/])(?P<h>[01]?\d|2[0-4])(?:(?P<s>[:.]|{_SPACE}?h{_SPACE}?)(?P<m>[0-5]\d)(?::[0-5]\d)?)?"
     rf"(?:{_SPACE}?(?P<half>(?i:[ap]\.?m\b\.?))|{_SPACE}?(?P<clock>Uhr|h|o['’]clock)\b)?(?![\w:]|[.,]\d)"
 )
 _CODE_BLOCK = re.compile(r"^ {0,3}(```|~~~)[^\n]*\n?(.*?)(?:^ {0,3}\1|\Z)", re.M | re.S)
@@ -173,7 +173,7 @@ _TOKEN = re.compile(r"[^\s`\"'“”„’,;(){}\[\]<>|=]+")
 _LINK = re.compile(
     r"(?i)(?:\bhttps?://|\bwww\.)[^\s<>\"“”„«»`|\0]+"
     r"|(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,5}[a-z]{2,12}\b"
-    r"|(?<![\w.@/-])(?:[a-z\d-]{1,63}\.){1,4}(?:com|org|net|edu|gov|eu|info|io|dev|de|fr|es|it|uk|ch|at)\b(?:/[\w./?&=%#-]*)?"
+    r"|(?<![\w.@/-])(?:[a-z\d-]{1,63}\.){1,4}(?:[a-z]{2,12}/[\w./?&=%#-]+|(?:com|org|net|edu|gov|eu|info|io|dev|de|fr|es|it|uk|ch|at)\b)"
 )
 _NO_FACT = re.compile(
     r"^[ \t>#*_|-]*\(?\d{1,3}(?:\.\d{1,3})*[.):](?=[\s*_])|^#+[ \t]*[*_]*\d{1,3}(?:\.\d{1,3})*\b|\[\^?\d{1,3}\]"
@@ -200,29 +200,29 @@ _NOT_NAMED = re.compile(r"^#.*|^[ \t]*\|.*|^[\s\d.)*+>-]*\*\*[^*\n]{1,80}\*\*:?"
 _PRODUCT = re.compile(
     r"(?<![\w-])(?!(?:EUR|USD|GBP|CHF|JPY)\d)(?:[A-Z][A-Za-z]*\d|[A-Z]{1,20}-[A-Z]{0,20}\d)(?:[\w-]*\w)?"
 )
-_INNER = re.compile(rf"[\w&]*[a-z\d&][{_UPPER}]|[{_UPPER}&]{{2,}}\Z")
+_INNER = re.compile(rf"[\w&]*[a-z\d&][{_UPPER}]|[{_UPPER}&]{{4,}}\Z")
 """A name by its form: `GitHub`, `NASA`."""
 _CLOCK = re.compile(r"(\d\d):(\d\d)(\?)?")
 _DATE = re.compile(r"(-|\d{4})(?:-(\d\d(?:-\d\d)?))?")
+_PRONOUNS = frozenset("i sie ihnen ihr ihre ihren ihrem ihrer ihres du dir dich lei".split())
 _NO_NAME = frozenset(
-    "i ok dear hello hi mr mrs ms dr prof herr herrn frau sie ihnen ihr ihre ihren ihrem ihrer ihres du dir dich"
+    "ok dear hello hi mr mrs ms dr prof herr herrn frau"
     " madame monsieur señor señora signor signora ag gmbh ltd inc llc sa srl spa co kg uhr pm am".split()
 )
 _SENTENCE_END = re.compile(r"[.!?…][\"'”»“)]*\s+(?=[^a-z\s])|\n\s*(?:\n|[-*#>|]|\d+[.)])\s*")
 _REACH = 60
 _MOST_PAIRS = 60
-_ALIKE = 0.5
+_ALIKE = 0.6
 
 
 @lru_cache(256)
 def find_facts(text: str) -> tuple[Fact, ...]:
     """Every fact in a text, in its order."""
     language, rest, found = _language(text), text, []
-    for reader in (_code, _links, _quotes, _dates, _weekdays, _times, _numbers, _names):
+    for reader in (_code, _links, _dates, _weekdays, _times, _numbers, _quotes, _names):
         facts = list(reader(rest, text, language))
         found += [fact for fact in facts if fact[3]]
-        if reader is not _quotes:
-            rest = _masked(rest, [(start, end) for _, start, end, _ in facts])
+        rest = _masked(rest, [(start, end) for _, start, end, _ in facts])
     ordered = sorted(found, key=lambda each: (each[1], each[2], each[0]))
     return tuple(Fact(kind, text[a:b], value, a, b) for kind, a, b, value in ordered)
 
@@ -303,7 +303,7 @@ def _implied(value: str) -> set[str]:
         return set().union(*map(_implied, _orders(value)))
     if clock := _CLOCK.fullmatch(value):
         hour, half, sure = int(clock[1]), f"~{int(clock[1]) % 12}:{clock[2]}", not clock[3]
-        bare = {f"{n}{tail}" for n in (hour, hour % 12 or 12) for tail in ("", " -")}
+        bare = {f"{n}{tail}" for n in (hour, hour % 12 or 12) for tail in ("", " -", " h")}
         return {value if sure else f"?{half}", half} | (bare if clock[2] == "00" else set())
     if date := _DATE.fullmatch(value):
         year, rest = date[1], f"-{date[2]}" if date[2] else ""
@@ -323,7 +323,7 @@ def _alternatives(value: str) -> set[str]:
         return set().union(*map(_alternatives, _orders(value)))
     if clock := _CLOCK.fullmatch(value):
         hour, half = int(clock[1]), f"~{int(clock[1]) % 12}:{clock[2]}"
-        bare = {f"{hour} -", f"{hour % 12 or 12} -"} if clock[2] == "00" else set()
+        bare = {f"{hour} -", f"{hour % 12 or 12} -", f"{hour} h"} if clock[2] == "00" else set()
         return {half if clock[3] else value, half if clock[3] else f"?{half}"} | bare
     if date := _DATE.fullmatch(value):
         return {value, f"?-{date[2]}"} if date[2] else {f"{value}~", value}
@@ -421,8 +421,8 @@ def _links(rest: str, _text: str, _: str) -> Iterator[_Found]:
 def _quotes(rest: str, text: str, _: str) -> Iterator[_Found]:
     for found in _QUOTE.finditer(rest):
         words = _WORD.findall(text[found.start() : found.end()].casefold())
-        if len(words) > 2 and not words[0].isdigit():
-            yield "quotes", *found.span(), " ".join(words)
+        real = len(found[0].split()) > 2 or found[0][0] in "「『"
+        yield "quotes", *found.span(), " ".join(words) if real else ""
 
 
 def _dates(rest: str, _text: str, language: str) -> Iterator[_Found]:
@@ -432,7 +432,8 @@ def _dates(rest: str, _text: str, language: str) -> Iterator[_Found]:
             parts = found.groupdict()
             if value := _date(parts, language):
                 taken.append(found.span())
-                yield "dates", *found.span(), value
+                alone = not parts.get("d") and not parts.get("y")
+                yield "dates", *found.span("m" if alone else 0), value
                 if first := parts.get("d0"):
                     yield "dates", *found.span("d0"), f"{value.rpartition('-')[0]}-{int(first):02}"
         rest = _masked(rest, taken)
@@ -568,9 +569,10 @@ def _names(rest: str, _text: str, language: str) -> Iterator[_Found]:
     common = set(re.findall(r"\b[^\W\d_]+", rest)) - set(re.findall(rf"\b[{_UPPER}]\w*", rest))
     for found in _NAME.finditer(rest):
         words = [*re.finditer(_CAPITAL, found[0])]
+        words = [*takewhile(lambda word: word[0].casefold() not in _PRONOUNS, words)]
         titled = re.match(rf"{_TITLE}\.|(?:Herrn?|Frau)\b", found[0])
         first = _START.search(rest[max(found.start() - 12, 0) : found.start()])
-        if first and not titled and not _INNER.match(words[0][0]):
+        if first and not titled and words and not _INNER.match(words[0][0]):
             words = words[1:]
         if language == "de" and not titled:
             if (
@@ -583,7 +585,7 @@ def _names(rest: str, _text: str, language: str) -> Iterator[_Found]:
             for word in words
             if word[0].casefold() not in _NO_NAME
             and word[0].casefold() not in common
-            and len(word[0]) > 2
+            and len(word[0]) > 2 + word[0].isupper()
         ]
         if named:
             start, end = found.start() + words[0].start(), found.start() + words[-1].end()
