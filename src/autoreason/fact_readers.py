@@ -78,7 +78,7 @@ _LINK = re.compile(
 )
 _NO_FACT = re.compile(
     r"^[ \t>#*_|-]*\(?\d{1,3}(?:\.\d{1,3})*[.):](?=[\s*_])|^#+[ \t]*[*_]*\d{1,3}(?:\.\d{1,3})*\b|\[\^?\d{1,3}\]"
-    rf"|\b(?i:{re.sub(r' *', '', _TABLES['parts'])}){_SPACE}\d{{1,3}}\b",
+    rf"|\b(?i:{re.sub(r' *', '', _TABLES['parts'])}){_SPACE}#?\d{{1,3}}\b",
     re.M,
 )
 _QUOTE = re.compile(
@@ -93,7 +93,7 @@ _NAME = re.compile(
 _TITLED = re.compile(rf"(?:{_TABLES['titles']}|[A-Z])\.|(?:Herrn?|Frau)\b")
 _START = re.compile(r"(?:\A|[\n.!?:;…|>#*•(\[\"“„«»'‘—–\0/]|(?:^|\s)[-+])[\s*_\"“„«'‘(]*\Z")
 """What stands before a word that has a capital wherever it comes from."""
-_NOT_NAMED = re.compile(r"^#.*|^[ \t]*\|.*|^[ \t\d.)*+>-]*\*\*[^*\n]{1,80}\*\*:?", re.M)
+_NOT_NAMED = re.compile(r"^#.*|^[ \t]*\|.*|^[ \t\d.)*+>\0-]*\*\*[^*\n]{1,80}\*\*:?", re.M)
 _PRODUCT = re.compile(
     r"(?<![\w-])(?!(?:EUR|USD|GBP|CHF|JPY)\d)(?:[A-Z][A-Za-z]*\d|[A-Z]{1,20}-[A-Z]{0,20}\d)(?:[\w-]*\w)?"
 )

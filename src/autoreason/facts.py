@@ -33,7 +33,7 @@ class Difference(NamedTuple):
     added: tuple[Fact, ...]
 
 
-_TOKEN = re.compile(r"[^\s`\"'“”„’,;(){}\[\]<>|=]+")
+_TOKEN = re.compile(r"[^\s`\"'“”„’,;(){}\[\]<>|=/]+")
 _CLOCK = re.compile(r"(\d\d):(\d\d)(\?)?")
 _DATE = re.compile(r"(-|\d{4})(?:-(\d\d)(?:-(\d\d))?)?(\?)?")
 _SENTENCE_END = re.compile(r"[.!?…][\"'”»“)]*\s+(?=[^a-z\s])|\n\s*(?:\n|[-*#>|]|\d+[.)])\s*")
@@ -85,7 +85,8 @@ def words_of(text: str) -> list[str]:
 
 def code_tokens(text: str) -> list[str]:
     """What code is made of, without the signs of a language or of Markdown around it."""
-    return list(filter(None, (each.strip("*_.:!?") for each in _TOKEN.findall(text))))
+    tokens = (each.strip("*_.:!?") for each in _TOKEN.findall(text.casefold()))
+    return [each for each in tokens if any(map(str.isalnum, each))]
 
 
 def stem(word: str) -> str:
