@@ -272,7 +272,8 @@ def _number(language: str) -> tuple[dict[str, str], re.Pattern[str]]:
 
 
 def _quotes(rest: str, _: str) -> Iterator[_Found]:
-    for found in _QUOTE.finditer(rest):
+    for found in _QUOTE.finditer("" if rest.lstrip()[:1] in ("{", "[") else rest):
+        # The strings of a JSON value are its text.
         real = len(found[0].split()) > 2 or found[0][0] == "「"
         yield "quotes", *found.span(), "read" if real else ""
 
