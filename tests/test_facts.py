@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.growth import assert_linear
 
@@ -119,6 +119,7 @@ def test_a_text_loses_what_its_missing_sentences_state(items: list[str], chance:
     assert [fact.value for fact in lost] == values(mixed[0])
 
 
+@settings(max_examples=50)
 @given(st.text())
 def test_any_text_states_what_it_states(text: str) -> None:
     assert compare_facts(text, text) == NOTHING
@@ -212,10 +213,10 @@ def altered(kind: str, fact: str, chance: random.Random) -> str:
     if kind == "links":
         place = chance.choice([at for at, sign in enumerate(fact) if sign.isalnum() and at > 11])
         return f"{fact[:place]}{'z' if fact[place] != 'z' else 'y'}{fact[place + 1 :]}"
-    if not (digits := [found.start() for found in re.finditer(r"[0-8]", fact)]):
+    if not (digits := [found.start() for found in re.finditer(r"\d", fact)]):
         return " ".join(NUMERALS.get(word, word) for word in fact.split(" ")).replace("off", "on")
     place = chance.choice(digits)
-    return f"{fact[:place]}{int(fact[place]) + 1}{fact[place + 1 :]}"
+    return f"{fact[:place]}{8 if fact[place] == '9' else int(fact[place]) + 1}{fact[place + 1 :]}"
 
 
 def test_nine_of_ten_planted_changes_are_found() -> None:

@@ -37,14 +37,16 @@ _MASK = "\0"
 """Stands for each character of what an earlier reader took."""
 _SPACE = "[ \u00a0\u202f\u2009]"
 _YEAR = r"(?P<y>[12]\d{3})(?!\d)"
-_MONTH = rf"(?i:(?P<m>{_any_of(_MONTHS)}))\b\.?"
+_MONTH = rf"(?i:(?P<m>{_any_of(_MONTHS)}))\b(?:\.(?=,?\s\d))?"
 _NTH = r"(?:st|nd|rd|th|er|\.|º|°)?"
 _TO = rf"(?:{_SPACE}?[-–]{_SPACE}?|{_SPACE}(?:bis|to|and|und|au|al|et|y|e){_SPACE}(?:zum )?)"
 _DATES = [
     re.compile(pattern)
     for pattern in (
         r"(?<![\w.,/-])(?P<y>(?:19|20)\d\d)-(?P<m>0[1-9]|1[0-2])(?:-(?P<d>[0-3]\d))?(?![\d-])",
-        r"(?<![\w.,/-])(?P<d>[0-3]?\d)(?P<s>[./])(?P<m>[01]?\d)(?:(?P=s)(?P<y>(?:19|20)?\d\d)?)?(?![\w/]|\.\d)",
+        r"(?<![\w.,/-])(?P<d>[0-3]?\d)(?P<s>[./])(?P<m>[01]?\d)(?P=s)(?P<y>(?:19|20)?\d\d)(?![\w/]|\.\d)",
+        r"(?<![\w.,/-])(?P<d>[0-3]\d)(?:(?P<s>/)(?P<m>[01]\d)|\.(?P<n>[01]\d)\.)(?![\w/.])",
+        r"(?i:\b(?:am|vom|bis|zum|ab|dem|den) )(?P<d>[0-3]?\d)\.(?P<m>[01]?\d)\.(?!\w)",
         rf"(?<![\w.,/:-])(?:(?P<d0>[0-3]?\d){_NTH}{_TO})?(?P<d>[0-3]?\d){_NTH}{_SPACE}?(?:(?:of|de|di){_SPACE})?"
         rf"{_MONTH}(?:,?{_SPACE}(?:del?{_SPACE})?{_YEAR})?",
         rf"\b{_MONTH}{_SPACE}(?P<d>[0-3]?\d){_NTH}(?:{_TO}(?P<d0>[0-3]?\d))?(?![\w:%]|[.,]\d)(?:,?{_SPACE}{_YEAR})?",
@@ -67,7 +69,7 @@ _CODE = re.compile(
     r"|(?<![\w./~:-])(?:~|\.{1,2})?/(?:[\w.-]{1,80}/){0,20}[\w.-]{1,80}(?<![.-])(?=[\s,.;:)\]\"'”]|\Z)"
     r"|(?<![\w./:-])(?:[\w-]{1,80}/){0,20}[\w-]{1,80}\.(?:py|txt|md|json|ya?ml|toml|csv|pdf|docx?|xlsx?|odt|sh|cfg|ini|log"
     r"|html?|js|ts|c|h|cpp|rs|go|java|sql|xml|zip|gz|png|jpe?g|svg)\b(?![\w/])"
-    r"|(?<![\w.])(?!\d\d?\.\d\d?\.(?:19|20)\d\d(?!\d)|\d\d\.\d\d\.\d\d(?![\d.]))v?\d{1,4}(?:\.\d{1,5}){2,4}"
+    r"|(?<![\w.])(?!\d{1,3}(?:\.\d{3})+(?![\d.])|\d\d?\.\d\d?\.(?:19|20)\d\d(?!\d)|\d\d\.\d\d\.\d\d(?![\d.]))v?\d{1,4}(?:\.\d{1,5}){2,4}"
     r"(?:[-+]?(?:rc|alpha|beta|a|b)\.?\d*)?(?!\w|\.\d)"
     r"|(?<![\w.])v\d{1,4}(?:\.\d{1,5})?(?!\w|\.\d)|(?<![\w-])[^\W_]+(?:_[^\W_]+)++(?!\w)"
 )
@@ -82,8 +84,8 @@ _NO_FACT = re.compile(
     re.M,
 )
 _QUOTE = re.compile(
-    r"“[^“”\n]{8,600}”|„[^„“”\n]{8,600}[“”]|«[^«»\n]{8,600}»|»[^«»\n]{8,600}«|\u2039[^\u2039\u203a\n]{8,600}\u203a|\u203a[^\u2039\u203a\n]{8,600}\u2039"
-    r"|「[^「」\n]{2,600}」|(?<!\w)\"(?=\S)[^\"\n]{8,600}\"(?!\w)|(?<!\w)['‘](?=\S)[^'‘’\n]{8,600}['’](?!\w)"
+    r"“[^“”\n]{1,600}”|„[^„“”\n]{1,600}[“”]|(?<![^\s(\['’])(?:«[^«»\n]{1,600}»|»(?=\w)[^«»\n]{1,600}(?<=\S)«)|\u2039[^\u2039\u203a\n]{1,600}\u203a|\u203a[^\u2039\u203a\n]{1,600}\u2039"
+    r"|「[^「」\n]{1,600}」|(?<!\w)\"(?=\S)[^\"\n]{1,600}\"(?!\w)|(?<!\w)['‘](?=\S)[^'‘’\n]{1,600}['’](?!\w)"
 )
 _UPPER = "A-ZÀ-ÖØ-ÞŁŚŠŽŻČĆĐŘŞŰŹ"
 _CAPITAL = rf"(?:(?:{_TABLES['titles']}|[A-Z])\.|[{_UPPER}][\w&]*(?:[-'’][{_UPPER}][\w&]*)*)"
@@ -153,7 +155,7 @@ def _dates(rest: str, language: str) -> Iterator[_Found]:
     for pattern in _DATES:
         taken: list[_Found] = []
         for found in pattern.finditer(rest):
-            parts = {"d": None, "y": None, "d0": None, "s": None, **found.groupdict()}
+            parts = dict.fromkeys(("d", "y", "d0", "s", "n")) | found.groupdict()
             if value := _date(parts, language):
                 place = found.span(0 if parts["d"] or parts["y"] else "m")
                 taken.append(("dates", *place, value))
@@ -166,8 +168,8 @@ def _dates(rest: str, language: str) -> Iterator[_Found]:
 
 def _date(parts: dict[str, str | None], language: str) -> str:
     """A date as year, month and day, as far as it has them; nothing if it cannot be one."""
-    year, month, day, sign = parts["y"], parts["m"] or "", parts["d"], parts["s"]
-    if sign and not year and (language == "en" or (sign == "/" and len(f"{day}{month}") < 4)):
+    year, month, day, sign = parts["y"], parts["m"] or parts["n"] or "", parts["d"], parts["s"]
+    if (sign or parts["n"]) and not year and language == "en":
         return ""
     if not month.isdigit():
         if month.islower() and language in ("en", "de"):
@@ -197,7 +199,11 @@ def _times(rest: str, language: str) -> Iterator[_Found]:
         hour, sign, clock = int(found["h"]), found["s"], found["half"] or found["clock"]
         if not sign and (not clock or (clock == "h" and language != "fr")):
             continue
-        if sign == "." and not clock and not _AT.search(rest[max(found.start() - 7, 0) : found.start()]):
+        if (
+            sign == "."
+            and not clock
+            and not _AT.search(rest[max(found.start() - 7, 0) : found.start()])
+        ):
             continue
         if half := found["half"]:
             hour = hour % 12 + (12 if half[0] in "pP" else 0)
@@ -274,7 +280,7 @@ def _number(language: str) -> tuple[dict[str, str], re.Pattern[str]]:
 def _quotes(rest: str, _: str) -> Iterator[_Found]:
     for found in _QUOTE.finditer("" if rest.lstrip()[:1] in ("{", "[") else rest):
         # The strings of a JSON value are its text.
-        real = len(found[0].split()) > 2 or found[0][0] == "「"
+        real = len(found[0][1:-1].split()) > 2 or found[0][0] == "「"
         yield "quotes", *found.span(), "read" if real else ""
 
 
@@ -291,7 +297,8 @@ def _names(rest: str, language: str) -> Iterator[_Found]:
         if words and not titled and _START.search(before) and not _INNER.match(words[0][0]):
             words = words[1:]
         # German nouns have capitals too: two in a row are a name unless they are an amount of something.
-        if language == "de" and not titled and (len(words) < 2 or before.strip()[-1:] == _MASK):
+        lonely = len(words) < 2 or before.strip()[-1:] == _MASK or re.search(" [a-z]", found[0])
+        if language == "de" and not titled and lonely:
             words = [word for word in words if _INNER.match(word[0])]
         named = [word for word in words if _is_name(word[0], common)]
         if named:
