@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from functools import cache, lru_cache
-from itertools import dropwhile, groupby, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -17,28 +16,27 @@ from autoreason.facts import Fact, FactKind, code_tokens, stem, words_of
 _Found = tuple[FactKind, int, int, str]
 """Kind, place and value of a fact; without a value, what is taken from the readers that follow."""
 _TABLES: dict[str, Any] = tomllib.loads(
-    Path(__file__).with_name("fact_words.toml").read_text(encoding="utf-8")
+    Path(__file__).with_name("fact_words.toml").read_text("utf-8")
 )
 _MONTHS = {name: n for n, names in enumerate(_TABLES["months"], 1) for name in names.split()}
 _DAYS = {name: names.split()[0] for names in _TABLES["days"] for name in names.split()}
-_SCALES: dict[str, int] = _TABLES["scales"]
-_NO_NAMES, _PRONOUNS = (frozenset(_TABLES[key].split()) for key in ("no_names", "pronouns"))
+_NO_NAMES = frozenset(_TABLES["no_names"].split())
 
 
-def _any_of(words: dict[str, str] | dict[str, int]) -> str:
-    """A pattern for the words, the longest first, that soon gives up where none of them stands."""
-    return "|".join(
-        f"{head}(?:{'|'.join(sorted((each[1:] for each in group), key=len, reverse=True))})"
-        for head, group in groupby(sorted(words), key=lambda each: each[:1])
-    )
+def _any_of(words: Iterable[str]) -> str:
+    return "|".join(sorted(words, key=len, reverse=True))
 
 
 _MASK = "\0"
 """Stands for each character of what an earlier reader took."""
 _INSERTS: dict[str, Any] = {
     **_TABLES["patterns"],
-    **{key: "|".join(_TABLES[key].values()) for key in ("currencies", "units")},
-    **{"months": _any_of(_MONTHS), "days": _any_of(_DAYS), "scales": _any_of(_SCALES)},
+    # Spaces count in tables, not in patterns.
+    "currencies": _any_of(_TABLES["currencies"].values()).replace(" ", "[ ]"),
+    "units": _any_of(_TABLES["units"].values()).replace(" ", "[ ]"),
+    "months": _any_of(_MONTHS),
+    "days": _any_of(_DAYS),
+    "scales": _any_of(_TABLES["scales"]),
 }
 
 
@@ -47,9 +45,7 @@ def _pattern(name: str, place: int | None = None, numerals: str = "") -> re.Patt
     def insert(pattern: str) -> str:
         return re.sub("@([a-z]+)@", lambda each: insert(inserts[each[1]]), pattern)
 
-    # Spaces count in tables, not in patterns.
-    spaced = {key: _INSERTS[key].replace(" ", "[ ]") for key in ("currencies", "units")}
-    inserts = _INSERTS | spaced | {"numerals": numerals.replace(" ", "[ ]")}
+    inserts = _INSERTS | {"numerals": numerals}
     return re.compile(insert(inserts[name] if place is None else inserts[name][place]), re.X)
 
 
@@ -140,22 +136,20 @@ def _weekdays(rest: str, _: str) -> Iterator[_Found]:
     for found in _pattern("weekday").finditer(rest):
         name = found["day"].casefold()
         # Beside its date it adds nothing.
-        value = "" if found["dated"] else _DAYS.get(name) or _DAYS[name[:-1]]
-        yield "dates", *found.span("day"), value
+        day = _DAYS.get(name) or _DAYS[name[:-1]]
+        yield "dates", *found.span("day"), "" if found["dated"] else day
 
 
 def _times(rest: str, language: str) -> Iterator[_Found]:
     for found in _pattern("time").finditer(rest):
-        hour, sign, clock = int(found["h"]), found["s"], found["half"] or found["clock"]
-        if not sign and (not clock or (clock == "h" and language != "fr")):
+        hour, sign, half = int(found["h"]), found["s"], found["half"]
+        clock = half or found["clock"]
+        before = rest[max(found.start() - 7, 0) : found.start()]
+        number = sign == "." and not clock and not _pattern("at").search(before)
+        hours = clock == "h" and not sign and language != "fr"
+        if number or hours or not (sign or clock):
             continue
-        if (
-            sign == "."
-            and not clock
-            and not _pattern("at").search(rest[max(found.start() - 7, 0) : found.start()])
-        ):
-            continue
-        if half := found["half"]:
+        if half:
             hour = hour % 12 + (12 if half[0] in "pP" else 0)
         unsure = "?" if language == "en" and not half and 1 <= hour <= 12 else ""
         yield "dates", *found.span(), f"{hour:02}:{found['m'] or '00'}{unsure}"
@@ -166,58 +160,42 @@ def _parts(rest: str, _: str) -> Iterator[_Found]:
 
 
 def _numbers(rest: str, language: str) -> Iterator[_Found]:
-    numerals, pattern = _number(language)
+    words = [word.replace("_", " ") for word in _TABLES["numerals"][language].split()]
+    numerals = {word: str(number) for number, word in enumerate(words, 2)}
+    pattern = _pattern("number", numerals=_any_of(words).replace(" ", "[ ]"))
     for found in pattern.finditer(rest):
-        word, currency = found["word"], found["before"] or found["after"]
-        value = numerals[word.casefold()] if word else _plain(found["digits"])
-        if value and (scale := found["scale"]) and "/" not in value:
-            value = f"{Decimal(value).scaleb(_SCALES[scale]).normalize():f}"
-        if not value:
-            continue
-        value = f"{'-' if found['sign'] else ''}{value}"
-        if currency:
-            yield "money", *found.span(), f"{value} {_canonical('currencies', currency.strip())}"
-        elif found["unit"]:
-            yield "numbers", *found.span(), f"{value} {_canonical('units', found['unit'])}"
-        else:
-            year = re.fullmatch(r"(?:19|20)\d\d", found[0])
-            yield "dates" if year else "numbers", *found.span(), value
+        word, scale, currency = found["word"], found["scale"], found["before"] or found["after"]
+        number = numerals[word.casefold()] if word else _plain(found["digits"])
+        if number and scale and "/" not in number:
+            number = f"{Decimal(number).scaleb(_TABLES['scales'][scale]).normalize():f}"
+        year = re.fullmatch(r"(?:19|20)\d\d", found[0])
+        sign, tail = "-" if found["sign"] else "", _canonical(currency or found["unit"] or "")
+        value = f"{sign}{number}{tail}" if number else ""
+        yield "money" if currency else "dates" if year else "numbers", *found.span(), value
 
 
-@lru_cache(256)
-def _canonical(table: str, word: str) -> str:
-    named: dict[str, str] = _TABLES[table]
-    return next(name for name, words in named.items() if re.fullmatch(f"(?i:{words})", word))
+@cache
+def _canonical(written: str) -> str:
+    """A currency or a unit as values have it."""
+    tables: dict[str, str] = {**_TABLES["currencies"], **_TABLES["units"]}
+    same = (
+        name for name, words in tables.items() if re.fullmatch(f"(?i:{words})", written.strip())
+    )
+    return f" {next(same)}" if written else ""
 
 
 @lru_cache(1024)
 def _plain(digits: str) -> str:
     """A number without its grouping: what could be thousands is read as that, whatever the language."""
     bare = re.sub(r"[\s'’]", "", digits)
-    if "/" in bare or len(bare) > 30:
-        return bare
+    if "/" in bare or len(bare) > 28:
+        return bare if "/" in bare else ""
     if re.fullmatch(r"[1-9]\d{0,2}([.,])\d{3}(?:\1\d{3})*", bare):
         return re.sub(r"\D", "", bare)
     whole, point, part = bare.replace(",", ".").rpartition(".")
     if not re.fullmatch(r"\d*|[1-9]\d{0,2}(?:\.\d{3})+", whole):
         return ""
     return f"{Decimal(whole.replace('.', '') + point + part).normalize():f}"
-
-
-@lru_cache(8)
-def _number(language: str) -> tuple[dict[str, str], re.Pattern[str]]:
-    """What a language's words for numbers mean, and how numbers look among them."""
-    words, compound = _TABLES["numerals"][language].split(), _TABLES["compounds"][language]
-    numerals = dict(zip(words, (*range(1, 21), *range(30, 100, 10), 100, 1000), strict=True))
-    for ten in words[19:27]:
-        for one in words[:9]:
-            # ventuno, ventotto; veintidós is written without an accent by many.
-            start = ten[:-1] if language == "it" and one[0] in "uo" else ten
-            both = f"veinti{one}" if ten == "veinte" else compound.format(ten=start, one=one)
-            numerals[both] = numerals[ten] + numerals[one]
-    del numerals[words[0]]
-    pattern = _pattern("number", numerals=_any_of(numerals))
-    return {word: str(value) for word, value in numerals.items()}, pattern
 
 
 def _quotes(rest: str, _: str) -> Iterator[_Found]:
@@ -231,36 +209,22 @@ def _names(rest: str, language: str) -> Iterator[_Found]:
     rest = _pattern("not_named").sub(lambda line: _MASK * len(line[0]), rest)
     for found in _pattern("product").finditer(rest):
         yield "names", *found.span(), "-".join(map(stem, words_of(found[0])))
-    common = set(re.findall(r"\b[^\W\d_]+", rest)) - set(
-        re.findall(rf"\b[{_INSERTS['upper']}]\w*", rest)
-    )
+    common = _NO_NAMES.union(filter(str.islower, re.findall(r"[^\W\d_]+", rest)))
     for found in _pattern("name").finditer(rest):
-        run = dropwhile(_no_name_part, _pattern("capital").finditer(found[0]))
-        words = list(takewhile(lambda word: not _no_name_part(word), run))
-        before = rest[max(found.start() - 12, 0) : found.start()]
-        titled = _pattern("titled").match(found[0])
-        if (
-            words
-            and not titled
-            and _pattern("start").search(before)
-            and not _pattern("inner").match(words[0][0])
-        ):
-            words = words[1:]
-        # German nouns have capitals too: two in a row are a name unless they are an amount of something.
-        lonely = len(words) < 2 or before.strip()[-1:] == _MASK or re.search(" [a-z]", found[0])
-        if language == "de" and not titled and lonely:
-            words = [word for word in words if _pattern("inner").match(word[0])]
-        named = [word for word in words if _is_name(word[0], common)]
+        words = list(_pattern("capital").finditer(found[0]))
+        formed = [word for word in words if _pattern("inner").match(word[0])]
+        if not _pattern("titled").match(found[0]):
+            before = rest[max(found.start() - 12, 0) : found.start()]
+            if _pattern("start").search(before) and words[0] not in formed:
+                words = words[1:]
+            # German nouns have capitals too: two in a row are a name unless they are an amount of something.
+            lonely = len(words) < 2 or before.strip()[-1:] == _MASK or re.search(" [a-z]", found[0])
+            words = formed if language == "de" and lonely else words
+        named = [
+            low
+            for word in words
+            if (low := word[0].casefold()) not in common and len(low) > 2 + word[0].isupper()
+        ]
         if named:
             start, end = found.start() + words[0].start(), found.start() + words[-1].end()
-            yield "names", start, end, "-".join(map(stem, words_of(named[-1][0])))
-
-
-def _no_name_part(word: re.Match[str]) -> bool:
-    return word[0].casefold() in _PRONOUNS
-
-
-def _is_name(word: str, common: set[str]) -> bool:
-    """Whether a word is neither short nor a title, nor also written small in the text."""
-    low = word.casefold()
-    return low not in _NO_NAMES and low not in common and len(word) > 2 + word.isupper()
+            yield "names", start, end, "-".join(map(stem, words_of(named[-1])))

@@ -167,19 +167,20 @@ def _replacements(
     given: str, missing: list[Fact], text: str, new: list[Fact]
 ) -> Iterator[tuple[Fact, Fact]]:
     """Facts of a kind that stand between the same words, the most alike first."""
-    before = [(fact, _context(given, fact)) for fact in missing]
-    after = [(fact, _context(text, fact)) for fact in new]
-    scored = [
-        (_alike(around, there), old, other)
-        for kind in FACT_KINDS
-        for old, around in [each for each in before if each[0].kind == kind][:_MOST_PAIRS]
-        for other, there in [each for each in after if each[0].kind == kind][:_MOST_PAIRS]
-    ]
+    scored: list[tuple[float, Fact, Fact]] = []
+    for kind in FACT_KINDS:
+        olds = [fact for fact in missing if fact.kind == kind][:_MOST_PAIRS]
+        news = [(fact, _context(text, fact)) for fact in new if fact.kind == kind][:_MOST_PAIRS]
+        for old in olds:
+            around = _context(given, old)
+            for fact, there in news:
+                shared = len(around & there) if len(around & there) > 1 else 0
+                scored.append((2 * shared / max(len(around) + len(there), 1), old, fact))
     paired: set[Fact] = set()
-    for score, old, other in sorted(scored, key=lambda each: -each[0]):
-        if score >= _ALIKE and not paired & {old, other}:
-            paired |= {old, other}
-            yield old, other
+    for score, old, fact in sorted(scored, key=lambda each: -each[0]):
+        if score >= _ALIKE and paired.isdisjoint((old, fact)):
+            paired |= {old, fact}
+            yield old, fact
 
 
 def _context(text: str, fact: Fact) -> set[str]:
@@ -188,8 +189,3 @@ def _context(text: str, fact: Fact) -> set[str]:
     after = words_of(text[fact.end : fact.end + _REACH])[:6]
     own = words_of(fact.text) if fact.kind in ("quotes", "links") else []
     return set(map(stem, [*before, *after, *own]))
-
-
-def _alike(before: set[str], after: set[str]) -> float:
-    shared = len(before & after)
-    return 2 * shared / (len(before) + len(after)) if shared > 1 else 0.0
