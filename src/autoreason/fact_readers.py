@@ -3,41 +3,39 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from autoreason.facts import Fact, FactKind, code_tokens, stem, words_of
-
-_Found = tuple[FactKind, int, int, str]
+FactKind = Literal["numbers", "dates", "money", "links", "quotes", "names", "code"]
+Found = tuple[FactKind, int, int, str]
 """Kind, place and value of a fact; without a value, what is taken from the readers that follow."""
-_TABLES: dict[str, Any] = tomllib.loads(
-    Path(__file__).with_name("fact_words.toml").read_text("utf-8")
-)
-_MONTHS = {name: n for n, names in enumerate(_TABLES["months"], 1) for name in names.split()}
-_DAYS = {name: names.split()[0] for names in _TABLES["days"] for name in names.split()}
-_NO_NAMES = frozenset(_TABLES["no_names"].split())
+_MASK = "\0"
+"""Stands for each character of what an earlier reader took."""
+_TOKEN = re.compile(r"[^\s`\"'“”„’,;(){}\[\]<>|=/]+")
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    """The words and the patterns: few commands read facts, and none of the others waits for these."""
+    import tomllib
+
+    tables = tomllib.loads(Path(__file__).with_name("fact_words.toml").read_text("utf-8"))
+    months = {name: n for n, names in enumerate(tables["months"], 1) for name in names.split()}
+    days = {name: names.split()[0] for names in tables["days"] for name in names.split()}
+    written = tables["currencies"] | tables["units"]
+    words = {"months": months, "days": days, "scales": tables["scales"]}
+    inserts = {name: _any_of(some) for name, some in words.items()}
+    # Spaces count in tables, not in patterns.
+    inserts |= {key: _any_of(tables[key].values()) for key in ("currencies", "units")}
+    return {**tables, **words, "written": written, "inserts": tables["patterns"] | inserts}
 
 
 def _any_of(words: Iterable[str]) -> str:
-    return "|".join(sorted(words, key=len, reverse=True))
-
-
-_MASK = "\0"
-"""Stands for each character of what an earlier reader took."""
-_INSERTS: dict[str, Any] = {
-    **_TABLES["patterns"],
-    # Spaces count in tables, not in patterns.
-    "currencies": _any_of(_TABLES["currencies"].values()).replace(" ", "[ ]"),
-    "units": _any_of(_TABLES["units"].values()).replace(" ", "[ ]"),
-    "months": _any_of(_MONTHS),
-    "days": _any_of(_DAYS),
-    "scales": _any_of(_TABLES["scales"]),
-}
+    return "|".join(sorted(words, key=len, reverse=True)).replace(" ", "[ ]")
 
 
 @cache
@@ -45,11 +43,27 @@ def _pattern(name: str, place: int | None = None, numerals: str = "") -> re.Patt
     def insert(pattern: str) -> str:
         return re.sub("@([a-z]+)@", lambda each: insert(inserts[each[1]]), pattern)
 
-    inserts = _INSERTS | {"numerals": numerals}
+    inserts = _tables()["inserts"] | {"numerals": numerals}
     return re.compile(insert(inserts[name] if place is None else inserts[name][place]), re.X)
 
 
-def read_facts(text: str) -> Iterator[Fact]:
+def words_of(text: str) -> list[str]:
+    return re.findall(r"\w+", text.casefold())
+
+
+def code_tokens(text: str) -> list[str]:
+    """What code is made of, without the signs of a language or of Markdown around it."""
+    tokens = (each.strip("*_.:!?") for each in _TOKEN.findall(text.casefold()))
+    return [each for each in tokens if any(map(str.isalnum, each))]
+
+
+def stem(word: str) -> str:
+    """A word without the ending of a plural or a possessive."""
+    return word[:-1] if len(word) > 3 and word.endswith("s") else word
+
+
+def read_facts(text: str) -> Iterator[Found]:
+    """Every fact in a text, kind by kind."""
     language, rest = _language(text), text
     for reader in (_code, _links, _dates, _weekdays, _times, _parts, _numbers, _quotes, _names):
         found = list(reader(rest, language))
@@ -57,14 +71,14 @@ def read_facts(text: str) -> Iterator[Fact]:
             if value:
                 # Of a quotation, figures and names were taken before.
                 value = " ".join(words_of(text[start:end])) if kind == "quotes" else value
-                yield Fact(kind, text[start:end], value, start, end)
+                yield kind, start, end, value
         rest = _masked(rest, [each[1:3] for each in found])
 
 
 def _language(text: str) -> str:
     """The language most of whose common words stand in a text."""
     counts = Counter(re.findall(r"[^\W\d_]+", text[:20_000].casefold()))
-    common: dict[str, str] = _TABLES["common"]
+    common: dict[str, str] = _tables()["common"]
     return max(common, key=lambda each: sum(counts[word] for word in common[each].split()))
 
 
@@ -77,7 +91,7 @@ def _masked(text: str, spans: list[tuple[int, int]]) -> str:
     return "".join([*parts, text[end:]])
 
 
-def _code(rest: str, _: str) -> Iterator[_Found]:
+def _code(rest: str, _: str) -> Iterator[Found]:
     blocks = list(_pattern("code_block").finditer(rest))
     for block in blocks:
         yield "code", *block.span(), ""
@@ -88,7 +102,7 @@ def _code(rest: str, _: str) -> Iterator[_Found]:
         yield "code", *found.span(), " ".join(code_tokens(found["span"] or found[0]))
 
 
-def _links(rest: str, _: str) -> Iterator[_Found]:
+def _links(rest: str, _: str) -> Iterator[Found]:
     for found in _pattern("link").finditer(rest):
         link = found[0].rstrip(".,;:!?'*_’")
         link = link if "(" in link else link.partition(")")[0]
@@ -97,9 +111,11 @@ def _links(rest: str, _: str) -> Iterator[_Found]:
         yield "links", found.start(), found.start() + len(link), value
 
 
-def _dates(rest: str, language: str) -> Iterator[_Found]:
-    for pattern in (_pattern("dates", place) for place in range(len(_INSERTS["dates"]))):
-        taken: list[_Found] = []
+def _dates(rest: str, language: str) -> Iterator[Found]:
+    for pattern in (
+        _pattern("dates", place) for place in range(len(_tables()["patterns"]["dates"]))
+    ):
+        taken: list[Found] = []
         for found in pattern.finditer(rest):
             parts = dict.fromkeys(("d", "m", "n", "y", "d0", "s")) | found.groupdict()
             if value := _date(parts, language):
@@ -120,7 +136,7 @@ def _date(parts: dict[str, str | None], language: str) -> str:
     if not month.isdigit():
         if month.islower() and language in ("en", "de"):
             return ""
-        month = str(_MONTHS[month.casefold()])
+        month = str(_tables()["months"][month.casefold()])
     english = bool(sign == "/" and language == "en" and day)
     if english and int(month) > 12:
         month, day = day or "", month
@@ -132,15 +148,16 @@ def _date(parts: dict[str, str | None], language: str) -> str:
     return f"{year}-{int(month):02}" + (f"-{int(day):02}{either}" if day else "")
 
 
-def _weekdays(rest: str, _: str) -> Iterator[_Found]:
+def _weekdays(rest: str, _: str) -> Iterator[Found]:
+    days = _tables()["days"]
     for found in _pattern("weekday").finditer(rest):
         name = found["day"].casefold()
         # Beside its date it adds nothing.
-        day = _DAYS.get(name) or _DAYS[name[:-1]]
+        day = days.get(name) or days[name[:-1]]
         yield "dates", *found.span("day"), "" if found["dated"] else day
 
 
-def _times(rest: str, language: str) -> Iterator[_Found]:
+def _times(rest: str, language: str) -> Iterator[Found]:
     for found in _pattern("time").finditer(rest):
         hour, sign, half = int(found["h"]), found["s"], found["half"]
         clock = half or found["clock"]
@@ -155,19 +172,19 @@ def _times(rest: str, language: str) -> Iterator[_Found]:
         yield "dates", *found.span(), f"{hour:02}:{found['m'] or '00'}{unsure}"
 
 
-def _parts(rest: str, _: str) -> Iterator[_Found]:
+def _parts(rest: str, _: str) -> Iterator[Found]:
     return (("numbers", *found.span(), "") for found in _pattern("part").finditer(rest))
 
 
-def _numbers(rest: str, language: str) -> Iterator[_Found]:
-    words = [word.replace("_", " ") for word in _TABLES["numerals"][language].split()]
-    numerals = {word: str(number) for number, word in enumerate(words, 2)}
-    pattern = _pattern("number", numerals=_any_of(words).replace(" ", "[ ]"))
+def _numbers(rest: str, language: str) -> Iterator[Found]:
+    words = [word.replace("_", " ") for word in _tables()["numerals"][language].split()]
+    numerals = {word.casefold(): str(number) for number, word in enumerate(words, 2)}
+    pattern = _pattern("number", numerals=_any_of(words))
     for found in pattern.finditer(rest):
         word, scale, currency = found["word"], found["scale"], found["before"] or found["after"]
         number = numerals[word.casefold()] if word else _plain(found["digits"])
         if number and scale and "/" not in number:
-            number = f"{Decimal(number).scaleb(_TABLES['scales'][scale]).normalize():f}"
+            number = f"{Decimal(number).scaleb(_tables()['scales'][scale]).normalize():f}"
         year = re.fullmatch(r"(?:19|20)\d\d", found[0])
         sign, tail = "-" if found["sign"] else "", _canonical(currency or found["unit"] or "")
         value = f"{sign}{number}{tail}" if number else ""
@@ -177,7 +194,7 @@ def _numbers(rest: str, language: str) -> Iterator[_Found]:
 @cache
 def _canonical(written: str) -> str:
     """A currency or a unit as values have it."""
-    tables: dict[str, str] = {**_TABLES["currencies"], **_TABLES["units"]}
+    tables: dict[str, str] = _tables()["written"]
     same = (
         name for name, words in tables.items() if re.fullmatch(f"(?i:{words})", written.strip())
     )
@@ -198,18 +215,20 @@ def _plain(digits: str) -> str:
     return f"{Decimal(whole.replace('.', '') + point + part).normalize():f}"
 
 
-def _quotes(rest: str, _: str) -> Iterator[_Found]:
+def _quotes(rest: str, _: str) -> Iterator[Found]:
     for found in _pattern("quote").finditer("" if rest.lstrip()[:1] in ("{", "[") else rest):
         # The strings of a JSON value are its text.
         real = len(found[0][1:-1].split()) > 2 or found[0][0] == "「"
         yield "quotes", *found.span(), "read" if real else ""
 
 
-def _names(rest: str, language: str) -> Iterator[_Found]:
+def _names(rest: str, language: str) -> Iterator[Found]:
     rest = _pattern("not_named").sub(lambda line: _MASK * len(line[0]), rest)
     for found in _pattern("product").finditer(rest):
         yield "names", *found.span(), "-".join(map(stem, words_of(found[0])))
-    common = _NO_NAMES.union(filter(str.islower, re.findall(r"[^\W\d_]+", rest)))
+    common = set(_tables()["no_names"].split()).union(
+        filter(str.islower, re.findall(r"[^\W\d_]+", rest))
+    )
     for found in _pattern("name").finditer(rest):
         words = list(_pattern("capital").finditer(found[0]))
         formed = [word for word in words if _pattern("inner").match(word[0])]

@@ -6,9 +6,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
-FactKind = Literal["numbers", "dates", "money", "links", "quotes", "names", "code"]
+from autoreason.fact_readers import FactKind as FactKind
+from autoreason.fact_readers import code_tokens, read_facts, stem, words_of
+
 FACT_KINDS: tuple[FactKind, ...] = get_args(FactKind)
 
 
@@ -33,7 +35,6 @@ class Difference(NamedTuple):
     added: tuple[Fact, ...]
 
 
-_TOKEN = re.compile(r"[^\s`\"'“”„’,;(){}\[\]<>|=/]+")
 _CLOCK = re.compile(r"(\d\d):(\d\d)(\?)?")
 _DATE = re.compile(r"(-|\d{4})(?:-(\d\d)(?:-(\d\d))?)?(\?)?")
 _SENTENCE_END = re.compile(r"[.!?…][\"'”»“)]*\s+(?=[^a-z\s])|\n\s*(?:\n|[-*#>|]|\d+[.)])\s*")
@@ -47,10 +48,8 @@ _ALIKE = 0.6
 @lru_cache(256)
 def find_facts(text: str) -> tuple[Fact, ...]:
     """Every fact in a text, in its order."""
-    # Their patterns take long to compile, and few commands read facts.
-    from autoreason.fact_readers import read_facts
-
-    return tuple(sorted(read_facts(text), key=lambda fact: (fact.start, fact.end, fact.kind)))
+    found = sorted(read_facts(text), key=lambda each: (*each[1:3], each[0]))
+    return tuple(Fact(kind, text[a:b], value, a, b) for kind, a, b, value in found)
 
 
 def compare_facts(
@@ -77,21 +76,6 @@ def sentence_of(text: str, fact: Fact) -> str:
     end = _SENTENCE_END.search(text, fact.end, fact.end + 400)
     sentence = before[start:] + text[fact.start : end.start() + 1 if end else fact.end + 400]
     return " ".join(sentence.split())
-
-
-def words_of(text: str) -> list[str]:
-    return re.findall(r"\w+", text.casefold())
-
-
-def code_tokens(text: str) -> list[str]:
-    """What code is made of, without the signs of a language or of Markdown around it."""
-    tokens = (each.strip("*_.:!?") for each in _TOKEN.findall(text.casefold()))
-    return [each for each in tokens if any(map(str.isalnum, each))]
-
-
-def stem(word: str) -> str:
-    """A word without the ending of a plural or a possessive."""
-    return word[:-1] if len(word) > 3 and word.endswith("s") else word
 
 
 def _unstated(given: str, text: str, kinds: Sequence[FactKind]) -> list[Fact]:
