@@ -224,8 +224,10 @@ def _quotes(rest: str, _: str) -> Iterator[Found]:
 
 def _names(rest: str, language: str) -> Iterator[Found]:
     rest = _pattern("not_named").sub(lambda line: _MASK * len(line[0]), rest)
-    for found in _pattern("product").finditer(rest):
+    products = list(_pattern("product").finditer(rest))
+    for found in products:
         yield "names", *found.span(), "-".join(map(stem, words_of(found[0])))
+    rest = _masked(rest, [found.span() for found in products])
     common = set(_tables()["no_names"].split()).union(
         filter(str.islower, re.findall(r"[^\W\d_]+", rest))
     )
@@ -237,7 +239,11 @@ def _names(rest: str, language: str) -> Iterator[Found]:
             if _pattern("start").search(before) and words[0] not in formed:
                 words = words[1:]
             # German nouns have capitals too: two in a row are a name unless they are an amount of something.
-            lonely = len(words) < 2 or before.strip()[-1:] == _MASK or re.search(" [a-z]", found[0])
+            lonely = (
+                sum(len(word[0]) > 2 for word in words) < 2
+                or before.strip()[-1:] == _MASK
+                or re.search(" [a-z]", found[0])
+            )
             words = formed if language == "de" and lonely else words
         named = [
             low
