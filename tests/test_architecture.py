@@ -20,7 +20,17 @@ HOUSE = ROOT / "src" / "autoreason"
 
 NOUNS = frozenset(
     {
-        *("bounded_yaml", "characters", "contract", "errors", "events", "exchange", "fields"),
+        *(
+            "bounded_yaml",
+            "characters",
+            "contract",
+            "errors",
+            "events",
+            "exchange",
+            "fact_readers",
+            "facts",
+            "fields",
+        ),
         *("files", "job_types", "keys", "knowledge_records", "plugins", "prompts", "settings"),
         *("story", "task", "version", "wording"),
     }
