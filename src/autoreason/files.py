@@ -9,11 +9,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from errno import EINVAL
+from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from typing import BinaryIO
 
 from autoreason.errors import InvalidInput
 
+WORD_FILES = (".docx", ".odt")
 _PASSWORD = re.compile(r"(?<=://)([^/?#@:]*):[^?#]*(?=@)")
 _PASSWORD_OPTION = re.compile(r"([?&])(?:ssl)?password=[^&]*(&|$)")
 
@@ -72,10 +75,20 @@ def _folder(variable: str, usual: str, on_a_mac: str) -> Path:
     return Path.home() / (on_a_mac if sys.platform == "darwin" else usual) / "autoreason"
 
 
+def check_word_file(path: Path) -> None:
+    """Refuse a file of a word processor where what reads and writes those is not installed."""
+    if path.suffix.lower() == ".docx" and find_spec("docx") is None:
+        how = "`pip install 'autoreason[docx]'`"
+        raise InvalidInput(f"{path.name} takes python-docx; install it with {how}")
+    if path.suffix.lower() == ".odt" and which("pandoc") is None:
+        raise InvalidInput(f"{path.name} takes pandoc, which is not there; install it")
+
+
 def check_output(path: Path | None, option: str = "--output") -> None:
     """Find out before anything is spent that the text can be written where it should go."""
     if path is None:
         return
+    check_word_file(path)
     if path.is_dir():
         raise InvalidInput(f"{path} is a folder; name a file in it for {option}")
     if _is_a_stream(path):

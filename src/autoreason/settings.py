@@ -28,6 +28,7 @@ Candidates = Literal["B+AB", "B", "AB"]
 """Who opposes A in a pass."""
 Style = Literal["reasoned", "holistic", "specialists", "verified", "scope_aware", "anchored"]
 Voting = Literal["borda", "majority", "copeland", "instant_runoff"]
+Edit = Literal["free", "light", "proof"]
 _OWN_MODEL = re.compile(r"(.*\.py:[^\W\d]\w*|[\w.]+:[^\W\d]\w*)/(.+)")
 
 DEFAULT_MODEL = "local/smollm2"
@@ -294,6 +295,19 @@ class Settings(Struct, frozen=True, kw_only=True):
         Meta(ge=0, le=ANY_GROWTH),
         "The share of the first draft's words by which a text may be longer, unless critics miss something in A.",
     ] = 0.5
+    edit: Annotated[
+        Edit,
+        "What a draft of yours may become: `light`, the same with some words changed and its paragraphs in order; "
+        "`proof`, the same sentences with their spelling and grammar corrected; else `free`, any text.",
+    ] = "free"
+    edit_round: Annotated[
+        float,
+        Meta(ge=0, le=1),
+        "The share of words that a round of a `light` edit may change; a third of it in `proof`; one word always.",
+    ] = 0.15
+    edit_total: Annotated[
+        float, Meta(ge=0, le=1), "Likewise that of the draft's words that all rounds may change."
+    ] = 0.3
     confirmation: Annotated[
         int,
         Meta(ge=0, le=MAX_JUDGES),
@@ -338,6 +352,12 @@ class Settings(Struct, frozen=True, kw_only=True):
         """Whether A survives a pass after which it stays without a lead, as the paper has it."""
         return self.protocol == "paper"
 
+    @property
+    def edit_shares(self) -> tuple[float, float]:
+        """The shares of words that may change in a round and in sum."""
+        shares = self.edit_round, self.edit_total
+        return shares if self.edit != "proof" else (shares[0] / 3, shares[1] / 3)
+
     def effort(self, role: Role) -> Effort | None:
         """How much a role reasons before it answers."""
         own = {"judge": self.judge_effort, "critic": self.critic_effort}
@@ -372,6 +392,11 @@ class Settings(Struct, frozen=True, kw_only=True):
             raise InvalidInput("`reviewers` is 1; one vote is not a panel: give 0, 2 or more")
         if self.style == "anchored" and not self.models.author:
             raise InvalidInput("`style` is anchored, but there is no first draft; give another")
+        other = "`blind_revision`" if self.blind_revision else ""
+        if isinstance(self.job, Refine) and not self.job.is_tournament:
+            other = f"`strategy` {self.job.name}"
+        if other and self.edit != "free":
+            raise InvalidInput(f"`edit` and {other} exclude each other; leave one of them out")
         if self.max_drafts < self.drafts:
             raise InvalidInput(
                 f"`max_drafts` ({self.max_drafts}) is under `drafts` ({self.drafts}); change one"

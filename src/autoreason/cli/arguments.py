@@ -8,12 +8,14 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
+from autoreason.cli.command import print_message
 from autoreason.cli.options import show_value
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.fields import FieldDoc, plainly, read_docs
-from autoreason.files import config_file, open_input
+from autoreason.files import WORD_FILES, config_file, open_input
 from autoreason.job_types import Research
 from autoreason.run import verbs
 from autoreason.settings import (
@@ -25,7 +27,7 @@ from autoreason.settings import (
     describe_default,
     read_changes,
 )
-from autoreason.task import Task, read_task
+from autoreason.task import Task, check_task, read_task
 
 _OPTIONS: Mapping[str, type] = {
     "run": verbs.RefineOptions,
@@ -67,7 +69,15 @@ def _show_value(value: Any) -> str:
 
 def task_of(brief: str, values: dict[str, Any]) -> Task:
     contract = {name: values.get(name) for name in Contract.__struct_fields__}
-    return read_task(brief, draft=values["draft"], facts=values["facts"], contract=contract)
+    draft = values["draft"]
+    if draft is None or draft.suffix.lower() not in WORD_FILES:
+        return read_task(brief, draft=draft, facts=values["facts"], contract=contract)
+    from autoreason.run.word_files import read_word_file
+
+    text, unread = read_word_file(draft)
+    print_message(*filter(None, [unread]))
+    task = read_task(brief, facts=values["facts"], contract=contract)
+    return check_task(replace(task, draft=text, draft_file=str(draft.resolve())))
 
 
 def run_options(command: str, values: dict[str, Any]) -> dict[str, Any]:

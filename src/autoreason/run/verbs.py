@@ -53,6 +53,7 @@ from autoreason.settings import (
     SETTING_DOCS,
     Budget,
     Candidates,
+    Edit,
     Models,
     Protocol,
     Style,
@@ -190,6 +191,9 @@ class WriteOptions(RoleOptions, total=False):
     review_every: int
     min_reviews: int
     max_growth: float
+    edit: Edit
+    edit_round: float
+    edit_total: float
     confirmation: int
 
 

@@ -15,6 +15,7 @@ from autoreason.exchange import Spent
 from autoreason.report import numbers
 from autoreason.report.numbers import capital, count, jury, listed, money, roughly, taste_for_length
 from autoreason.story import CONFIRMATION, Story
+from autoreason.tournament.edits import undecided
 from autoreason.tournament.evidence import longer_preferred_in
 from autoreason.tournament.rounds import NO_FAULT, found_nothing
 from autoreason.tournament.statements import DROPPED, first_draft, heard, violations, written_with
@@ -43,6 +44,7 @@ def summarize(
         *_preference(story, story.delivered),
         took(story, spent, seconds, name),
         *_warnings(story, story.delivered),
+        *_left_open(story),
     ]
 
 
@@ -97,6 +99,13 @@ def preference(story: Story, found: events.Preference | None) -> str:
     if 2 * found.prefer < found.judges:
         return f"{close}{found.judges - found.prefer} of {judges} prefer {draft} to it."
     return f"{close}{found.prefer} of {judges} prefer it to {draft}."
+
+
+def _left_open(story: Story) -> list[str]:
+    """What would take more than an edit: how much, and the first of it."""
+    found = undecided(story)
+    which = f" (1 of {len(found)})" if found[1:] else ""
+    return [f"Would need your decision{which}: {found[0].problem}"] if found else []
 
 
 def _nothing_beat(story: Story, last: int = 0, it: str = "it") -> str:

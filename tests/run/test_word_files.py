@@ -1,0 +1,124 @@
+"""Word files are read as Markdown and written back with all that did not change."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autoreason import files
+from autoreason.errors import InvalidInput
+from autoreason.report.changes import split_blocks
+from autoreason.run.word_files import read_word_file, write_word_file
+
+docx = pytest.importorskip("docx", reason="python-docx is not installed")
+needs_pandoc = pytest.mark.skipif(shutil.which("pandoc") is None, reason="pandoc is not installed")
+
+TEXT = """\
+# A proposal
+
+We ask for money. It is **not much**.
+
+## Steps
+
+- Buy wood
+- Build a *shed*
+1. Paint it
+
+Yours, Kim"""
+
+
+@pytest.fixture
+def letter(tmp_path: Path) -> Path:
+    """A document with formatting, a table, and an empty paragraph."""
+    made = docx.Document()
+    made.add_heading("A proposal", 1)
+    asked = made.add_paragraph(style="Quote")
+    asked.add_run("We ask for money. It is ").font.size = 254000
+    asked.add_run("not much").bold = True
+    asked.add_run(".")
+    made.add_heading("Steps", 2)
+    made.add_paragraph("Buy wood", style="List Bullet")
+    made.add_paragraph("Build a ", style="List Bullet").add_run("shed").italic = True
+    made.add_table(1, 1).cell(0, 0).text = "12 EUR"
+    made.add_paragraph("Paint it", style="List Number")
+    made.add_paragraph()
+    made.add_paragraph("Yours, Kim").paragraph_format.alignment = 2
+    made.save(str(tmp_path / "letter.docx"))
+    return tmp_path / "letter.docx"
+
+
+def body(path: Path) -> list[Any]:
+    return [*docx.Document(str(path)).element.body]
+
+
+def test_it_is_read_as_markdown_with_what_is_not_read_in_one_sentence(letter: Path) -> None:
+    text, unread = read_word_file(letter)
+    assert text == TEXT
+    assert "tables" in unread
+    assert "footnotes" in unread
+
+
+def test_what_did_not_change_is_written_back_as_it_was(letter: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.docx"
+    changed = TEXT.replace("for money", "for 900 EUR").replace("- Buy wood\n", "")
+    changed += "\n\n## Thanks\n\n- To **all**"
+    write_word_file(changed, out, str(letter))
+    assert read_word_file(out)[0] == changed
+    before, after = ([each.xml for each in body(path)] for path in (letter, out))
+    assert before[0] == after[0], "the heading"
+    assert before[5:9] == after[4:8], "the table, the empty paragraph and the signature"
+    found = docx.Document(str(out)).paragraphs
+    assert (found[1].style.name, found[1].runs[0].font.size) == ("Quote", 254000)
+    assert [each.style.name for each in found[-2:]] == ["Heading 2", "List Bullet"]
+
+
+def test_without_a_document_of_its_own_a_text_becomes_a_new_one(tmp_path: Path) -> None:
+    write_word_file(TEXT, tmp_path / "new.docx", "")
+    text, _ = read_word_file(tmp_path / "new.docx")
+    assert split_blocks(text) == split_blocks(TEXT)
+
+
+def answered(path: Path, answer: str) -> list[str]:
+    """Its paragraphs, as pandoc reads them with all changes accepted or rejected."""
+    command = ["pandoc", f"--track-changes={answer}", "-t", "plain", "--wrap=none", str(path)]
+    told = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    return [line.strip(" -1.") for line in told.split("\n") if line.strip(" -1.")]
+
+
+@needs_pandoc
+@pytest.mark.parametrize("own", [True, False])
+def test_tracked_changes_lead_to_either_text(own: bool, letter: Path, tmp_path: Path) -> None:
+    source, out = str(letter) if own else "", tmp_path / "changes.docx"
+    changed = TEXT.replace("for money", "for 900 EUR").replace("- Buy wood\n", "")
+    changed = changed.replace("Yours", "Thank you.\n\nYours").replace("## Steps", "## Next steps")
+    write_word_file(changed, out, source, before=TEXT)
+    for answer, text in (("accept", changed), ("reject", TEXT)):
+        write_word_file(text, tmp_path / f"{answer}.docx", source)
+        assert answered(out, answer) == answered(tmp_path / f"{answer}.docx", "all")
+    tracked = answered(out, "all")
+    assert tracked[1].count("It is not much") == 1, "a sentence that is the same is no change"
+
+
+@needs_pandoc
+def test_an_odt_goes_through_pandoc(tmp_path: Path) -> None:
+    write_word_file(TEXT, tmp_path / "text.odt", "")
+    assert split_blocks(read_word_file(tmp_path / "text.odt")[0])[0].text == "A proposal"
+
+
+def test_what_is_not_installed_or_cannot_be_read_is_said_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "broken.docx"
+    broken.write_text("no document")
+    with pytest.raises(InvalidInput, match=r"cannot read .*; save it again as \.docx"):
+        read_word_file(broken)
+    monkeypatch.setattr(files, "find_spec", lambda _: None)
+    monkeypatch.setattr(files, "which", lambda _: None)
+    with pytest.raises(InvalidInput, match=r"install it with `pip install 'autoreason\[docx\]'`"):
+        files.check_output(tmp_path / "out.docx")
+    with pytest.raises(InvalidInput, match="takes pandoc"):
+        files.check_output(tmp_path / "out.odt")
