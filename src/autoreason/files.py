@@ -11,12 +11,10 @@ from dataclasses import dataclass
 from errno import EINVAL
 from importlib.util import find_spec
 from pathlib import Path
-from shutil import which
 from typing import BinaryIO
 
 from autoreason.errors import InvalidInput
 
-WORD_FILES = (".docx", ".odt")
 _PASSWORD = re.compile(r"(?<=://)([^/?#@:]*):[^?#]*(?=@)")
 _PASSWORD_OPTION = re.compile(r"([?&])(?:ssl)?password=[^&]*(&|$)")
 
@@ -75,20 +73,22 @@ def _folder(variable: str, usual: str, on_a_mac: str) -> Path:
     return Path.home() / (on_a_mac if sys.platform == "darwin" else usual) / "autoreason"
 
 
-def check_word_file(path: Path) -> None:
-    """Refuse a file of a word processor where what reads and writes those is not installed."""
-    if path.suffix.lower() == ".docx" and find_spec("docx") is None:
+def is_word_file(path: Path | None) -> bool:
+    """Whether it is a Word file; refused where what reads and writes them is not installed."""
+    suffix = path.suffix.lower() if path else ""
+    if suffix == ".odt":
+        raise InvalidInput(f"{path} is not read or written; turn it into a .docx with pandoc")
+    if suffix == ".docx" and find_spec("docx") is None:
         how = "`pip install 'autoreason[docx]'`"
-        raise InvalidInput(f"{path.name} takes python-docx; install it with {how}")
-    if path.suffix.lower() == ".odt" and which("pandoc") is None:
-        raise InvalidInput(f"{path.name} takes pandoc, which is not there; install it")
+        raise InvalidInput(f"{path} takes python-docx; install it with {how}")
+    return suffix == ".docx"
 
 
 def check_output(path: Path | None, option: str = "--output") -> None:
     """Find out before anything is spent that the text can be written where it should go."""
     if path is None:
         return
-    check_word_file(path)
+    is_word_file(path)
     if path.is_dir():
         raise InvalidInput(f"{path} is a folder; name a file in it for {option}")
     if _is_a_stream(path):

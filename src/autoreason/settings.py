@@ -62,6 +62,7 @@ ROLE_MODELS = {
 """Options that give a role of `Models` a model of its own."""
 ANY_GROWTH = 100.0
 Temperature = Annotated[float, Meta(ge=0, le=2)]
+Share = Annotated[float, Meta(ge=0, le=1)]
 Kind = TypeVar("Kind", bound=JobType)
 
 
@@ -297,17 +298,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     ] = 0.5
     edit: Annotated[
         Edit,
-        "What a draft of yours may become: `light`, the same with some words changed and its paragraphs in order; "
-        "`proof`, the same sentences with their spelling and grammar corrected; else `free`, any text.",
+        "`light`: your draft with a few words changed; `proof`: only corrected; `free`: any text.",
     ] = "free"
-    edit_round: Annotated[
-        float,
-        Meta(ge=0, le=1),
-        "The share of words that a round of a `light` edit may change; a third of it in `proof`; one word always.",
-    ] = 0.15
-    edit_total: Annotated[
-        float, Meta(ge=0, le=1), "Likewise that of the draft's words that all rounds may change."
-    ] = 0.3
+    edit_round: Annotated[Share, "Of the words, what a round of `edit` may change at most."] = 0.15
+    edit_total: Annotated[Share, "The same of all rounds; `proof` has a third of both."] = 0.3
     confirmation: Annotated[
         int,
         Meta(ge=0, le=MAX_JUDGES),
@@ -355,8 +349,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     @property
     def edit_shares(self) -> tuple[float, float]:
         """The shares of words that may change in a round and in sum."""
-        shares = self.edit_round, self.edit_total
-        return shares if self.edit != "proof" else (shares[0] / 3, shares[1] / 3)
+        part = 3 if self.edit == "proof" else 1
+        return self.edit_round / part, self.edit_total / part
 
     def effort(self, role: Role) -> Effort | None:
         """How much a role reasons before it answers."""
@@ -392,11 +386,11 @@ class Settings(Struct, frozen=True, kw_only=True):
             raise InvalidInput("`reviewers` is 1; one vote is not a panel: give 0, 2 or more")
         if self.style == "anchored" and not self.models.author:
             raise InvalidInput("`style` is anchored, but there is no first draft; give another")
-        other = "`blind_revision`" if self.blind_revision else ""
-        if isinstance(self.job, Refine) and not self.job.is_tournament:
-            other = f"`strategy` {self.job.name}"
-        if other and self.edit != "free":
-            raise InvalidInput(f"`edit` and {other} exclude each other; leave one of them out")
+        is_refining = isinstance(self.job, Refine) and not self.job.is_tournament
+        if self.edit != "free" and (is_refining or self.blind_revision):
+            raise InvalidInput(
+                "`edit` takes the usual `strategy` and no `blind_revision`; leave one out"
+            )
         if self.max_drafts < self.drafts:
             raise InvalidInput(
                 f"`max_drafts` ({self.max_drafts}) is under `drafts` ({self.drafts}); change one"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from codecs import BOM_UTF8
 from collections.abc import Mapping
 from typing import Any
@@ -10,14 +11,14 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.cli.command import print_message
 from autoreason.cli.options import show_value
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.fields import FieldDoc, plainly, read_docs
-from autoreason.files import WORD_FILES, config_file, open_input
+from autoreason.files import config_file, is_word_file, open_input
 from autoreason.job_types import Research
 from autoreason.run import verbs
+from autoreason.run.word_files import UNREAD, read_word_file
 from autoreason.settings import (
     LIMITS,
     ROLE_MODELS,
@@ -70,14 +71,11 @@ def _show_value(value: Any) -> str:
 def task_of(brief: str, values: dict[str, Any]) -> Task:
     contract = {name: values.get(name) for name in Contract.__struct_fields__}
     draft = values["draft"]
-    if draft is None or draft.suffix.lower() not in WORD_FILES:
+    if not is_word_file(draft):
         return read_task(brief, draft=draft, facts=values["facts"], contract=contract)
-    from autoreason.run.word_files import read_word_file
-
-    text, unread = read_word_file(draft)
-    print_message(*filter(None, [unread]))
+    print(f"{draft.name}: {UNREAD}", file=sys.stderr)
     task = read_task(brief, facts=values["facts"], contract=contract)
-    return check_task(replace(task, draft=text, draft_file=str(draft.resolve())))
+    return check_task(replace(task, draft=read_word_file(draft), draft_file=str(draft.resolve())))
 
 
 def run_options(command: str, values: dict[str, Any]) -> dict[str, Any]:

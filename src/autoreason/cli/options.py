@@ -313,7 +313,6 @@ passes_option = group(
 )
 run_options = group(
     "The method",
-    setting("edit", help="How far a --draft may change: light, proof, or free."),
     setting("judges", rare=True, help="Judges in every round; 0: none, reviews decide."),
     *(setting(name, rare=True) for name in ("protocol", "anyway")),
     setting("k", "-k N", rare=True, help="Rounds in a row that keep the text and so end the run."),

@@ -27,7 +27,7 @@ from autoreason.story import REVIEW, Story
 from autoreason.strategies import name_drafts, sampled_draft
 from autoreason.task import Metric
 from autoreason.tournament import statements
-from autoreason.tournament.edits import explain, undecided
+from autoreason.tournament.edits import undecided
 from autoreason.tournament.endings import short_run
 from autoreason.tournament.rounds import Chapter, is_new_draft, tell, unblind
 from autoreason.tournament.statements import predictor_seat, written_with
@@ -66,7 +66,7 @@ def print_overview(row: RunRow, result: Result) -> None:
         for line in draw_rounds(rounds, min(console.width, WIDEST), column):
             console.print(line, soft_wrap=True)
     for problem in undecided(story) if is_text else ():
-        _print_row("your decision", problem.problem, console)
+        _print_row("your decision", problem, console)
     more = ["--text"] if story.text or story.writes == "files" else []
     more += ["--diff"] if story.draft or story.writes == "files" else []
     more += [f"--round {story.passes[-1].number}"] if story.passes else []
@@ -118,7 +118,7 @@ def print_round(book: Journal, row: RunRow, story: Story, number: int) -> None:
     for slot, text in one.candidates.items():
         title = f"{chapter.describe(slot)}, {numbers.count(text.words, 'word')}: what it changes"
         console.print(Text(f"\n{numbers.capital(title)}\n", style="bold"))
-        print_changes(one.incumbent, text.text, explain([(one, text.text)]))
+        print_changes(one.incumbent, text.text, {})
     for dropped in one.dropped:
         what = "a new draft" if is_new_draft(dropped, one) else chapter.describe(dropped.slot)
         _print_row(what, statements.dropped(dropped), console)
@@ -218,9 +218,7 @@ def print_changes(before: str, after: str, reasons: Reasons) -> None:
             shown = change.text if coloured else _MARKS[change.kind].format(change.text)
             line.append(shown, style=_STYLES[change.kind] if coloured else "")
             if why := reason(change.was, reasons):
-                line.append(
-                    f" ({why})" if coloured else f" {{>>{why}<<}}", "dim" if coloured else ""
-                )
+                line.append(f" {{>>{why}<<}}", style="dim" if coloured else "")
         console.print(line, soft_wrap=not console.is_terminal)
 
 

@@ -225,12 +225,11 @@ async def run_in_windows(
 
 
 class Excess(NamedTuple):
-    """How a text goes beyond those it was made of, which judges may not see."""
+    """How a text goes beyond those it is made of; its author is sent the remedy once, where there is one."""
 
     reason: WorseReason
     detail: str
     remedy: str = ""
-    """For its author, to whom it is sent back once; empty where it is left out at once."""
 
 
 @dataclass(frozen=True)
@@ -245,7 +244,6 @@ class JobContext:
     recovery: Recovery = field(default_factory=Recovery)
     """What the run was resumed from."""
     find_excess: Callable[[str], Excess | None] = lambda _: None
-    """Compares a text that is written with those that it is made of."""
 
     @classmethod
     def open(

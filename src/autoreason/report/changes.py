@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import SequenceMatcher
+from difflib import SequenceMatcher, unified_diff
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Literal, NamedTuple
 
 from autoreason.characters import in_markup, without_controls
@@ -96,8 +96,7 @@ def compare_texts(before: str, after: str) -> Sequence[ChangedBlock]:
         if old and new:
             changed.append(ChangedBlock(new.kind, _compare_blocks(old, new)))
         elif only := old or new:
-            gone = old.text if old else ""
-            whole = Change("gone" if old else "new", only.text, was=gone)
+            whole = Change("gone" if old else "new", only.text, old.text if old else "")
             changed.append(ChangedBlock(only.kind, [whole]))
     return changed
 
@@ -237,3 +236,52 @@ def _join(changes: Iterable[Change], between: str) -> list[Change]:
             if pieces := [each.text for each in found if each.kind == kind]:
                 joined.append(Change(kind, between.join(pieces)))
     return joined
+
+
+# ---- as suggestions ----------------------------------------------------------------------------
+
+_PIECE_END = re.compile(r"(?<=[.!?])[\"”’)*_]*\s+|\n\s*")
+_OPENER = re.compile(r"\{(?=\+\+|--|~~|>>|==)")
+_IN_MARK = re.compile(
+    r"(?<=\{)(?=\+\+|--|~~|>>|==)|(?:(?<=\+\+)|(?<=--)|(?<=~~)|(?<=<<)|(?<===))(?=\})|(?<=~)(?=>)"
+)
+
+
+def to_patch(before: str, after: str) -> str:
+    """A unified diff in which no hunk needs lines around it."""
+    old, new = ([f"{line}\n" for line in text.split("\n")] for text in (before, after))
+    return "".join(unified_diff(old, new, "draft", "result", n=0))
+
+
+def to_criticmarkup(before: str, after: str, reasons: Reasons) -> str:
+    """The draft with a mark for each sentence that changed, and why; marks within the texts are taken apart."""
+    parts = []
+    for one, other in suggest(before, after):
+        if one == other:
+            # An empty comment keeps a brace apart from signs that would make a mark of it.
+            parts.append(_OPENER.sub("{{>><<}", one))
+            continue
+        end = one[len(one.rstrip()) :] if one.strip() and other.strip() else ""
+        end = end if end == other[len(other.rstrip()) :] else ""
+        gone, come = (
+            [p for p in _IN_MARK.split(each.removesuffix(end)) if p] for each in (one, other)
+        )
+        if len(gone) == len(come) == 1:
+            parts.append(f"{{~~{gone[0]}~>{come[0]}~~}}")
+        else:
+            parts += [f"{{--{each}--}}" for each in gone] + [f"{{++{each}++}}" for each in come]
+        if why := reason(" ".join(block.text for block in split_blocks(one)), reasons):
+            parts.append(f"{{>>{why.replace('{', '(').replace('}', ')')}<<}}")
+        parts.append(end)
+    return "".join(parts)
+
+
+def suggest(before: str, after: str) -> Iterator[tuple[str, str]]:
+    """Sentences and lines of both texts side by side, with the white space behind them; empty where one has none."""
+    for one, other in pair(_pieces(before), _pieces(after), _SENTENCE_LIKE):
+        yield one.text if one else "", other.text if other else ""
+
+
+def _pieces(text: str) -> list[Block]:
+    ends = {0, *(each.end() for each in _PIECE_END.finditer(text)), len(text)}
+    return [Block("sentence", text[start:end]) for start, end in pairwise(sorted(ends))]

@@ -16,13 +16,13 @@ from autoreason.artifacts.artifact import Files, make_patch
 from autoreason.artifacts.research_history import Deliverable, TrialDecided, deliverable
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, Event
-from autoreason.files import check_word_file, write
+from autoreason.files import is_word_file, write
 from autoreason.journal import Journal
 from autoreason.parsing.critiques import describe
 from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import program_files, solved_in
+from autoreason.report.changes import to_criticmarkup, to_patch
 from autoreason.report.report import usable, write_folder
-from autoreason.report.suggestions import to_criticmarkup, to_patch
 from autoreason.run.record import name_and_journal, recorded_result, use_journal
 from autoreason.run.verbs import JournalPlace, RecordedRun, checked
 from autoreason.run.word_files import write_word_file
@@ -155,16 +155,14 @@ def export_changes(run: str, file: Path, *, journal: JournalPlace = None) -> Non
     if story.writes != "text" or not story.draft or story.text in (None, story.draft.text):
         raise InvalidInput(f"run {run} has not changed a draft, so there is nothing to suggest")
     before, after = story.draft.text, story.text or ""
-    match file.suffix.lower():
-        case ".patch" | ".diff":
-            write(file, to_patch(before, after))
-        case ".md":
-            write(file, to_criticmarkup(before, after, find_reasons(story)))
-        case ".docx":
-            check_word_file(file)
-            write_word_file(after, file, story.task.draft_file if story.task else "", before)
-        case _:
-            raise InvalidInput(f"{file} is none of .patch, .diff, .md and .docx; name one of those")
+    if is_word_file(file):
+        write_word_file(after, file, story.task.draft_file if story.task else "", before)
+    elif file.suffix.lower() == ".md":
+        write(file, to_criticmarkup(before, after, find_reasons(story)))
+    elif file.suffix.lower() in (".patch", ".diff"):
+        write(file, to_patch(before, after))
+    else:
+        raise InvalidInput(f"{file} is none of .patch, .diff, .md and .docx; name one of those")
 
 
 def _files(run: str, story: Story, journal: Journal) -> dict[str, str]:

@@ -193,7 +193,7 @@ class Result(Report):
             "passes": self.passes,
             "evidence": delivered.evidence if delivered else None,
             "violations": [each.message for each in self.violations],
-            "undecided": [each.problem for each in undecided(self.story)],
+            "undecided": undecided(self.story),
         }
         return plain_values(fields)
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from difflib import SequenceMatcher
 from itertools import zip_longest
 from math import ceil
 
-from autoreason.events import CritiqueProblem
 from autoreason.jobs.context import Excess
 from autoreason.parsing.critiques import Prose
 from autoreason.parsing.documents import share_changed
 from autoreason.report.changes import Reasons, compare_texts, split_blocks, split_sentences
 from autoreason.report.numbers import percent
 from autoreason.settings import Settings
-from autoreason.story import RecordedPass, Story
+from autoreason.story import Story
 
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
-_WORD = re.compile(r"(?:[^\w\s]|_)*\w\S*")
+_WORD = re.compile(r"[^\w\s]*\w\S*")
 _ALIKE = 0.5
 """Share of words in which paragraphs, or problems, differ at most that are the same in other words."""
 _SAME_LETTERS = 0.6
@@ -37,8 +35,8 @@ def find_excess(settings: Settings, draft: str, incumbent: str, text: str) -> Ex
     if _moved(incumbent, text):
         return Excess("changed", "its paragraphs have changed places", "put them back")
     if settings.edit == "proof" and _reworded(incumbent, text):
-        other = "a sentence is new, gone or another"
-        return Excess("changed", other, "correct spelling and grammar alone")
+        remedy = "correct spelling and grammar alone"
+        return Excess("changed", "a sentence is new, gone or another", remedy)
     return None
 
 
@@ -65,61 +63,42 @@ def _moved(before: str, after: str) -> bool:
 
 def _reworded(before: str, after: str) -> bool:
     """Whether a sentence, or what it stands in, is new, gone or another, and not the same in other letters."""
-    old, new = (
-        [
-            each
-            for block in split_blocks(text)
-            for each in (block.kind, *split_sentences(block.text))
-        ]
-        for text in (before, after)
-    )
-    return any(
-        one != other and SequenceMatcher(None, one, other, autojunk=False).ratio() < _SAME_LETTERS
-        for one, other in zip_longest(old, new, fillvalue="")
-    )
+    pairs = zip_longest(_sentences(before), _sentences(after), fillvalue="")
+    changed = (SequenceMatcher(None, *pair, autojunk=False) for pair in pairs if pair[0] != pair[1])
+    return any(each.ratio() < _SAME_LETTERS for each in changed)
 
 
-# ---- what is left to a person ------------------------------------------------------------------
+def _sentences(text: str) -> list[str]:
+    return [x for block in split_blocks(text) for x in (block.kind, *split_sentences(block.text))]
 
 
-def undecided(story: Story) -> list[CritiqueProblem]:
+def undecided(story: Story) -> list[str]:
     """What would take more than an edit, each once, although critics of every round may find it again."""
-    found: list[CritiqueProblem] = []
+    found: list[str] = []
     for each in (one for step in story.passes for e in step.critiques for one in e.withheld):
-        if all(share_changed(each.problem, other.problem) > _ALIKE for other in found):
-            found.append(each)
+        if all(share_changed(each.problem, other) > _ALIKE for other in found):
+            found.append(each.problem)
     return found
 
 
-# ---- why ---------------------------------------------------------------------------------------
-
-
 def find_reasons(story: Story) -> Reasons:
-    """Why the sentences of the first draft are not those of the text there is now."""
+    """What critics found wrong with the sentences of the first draft, or what they became, that have changed since."""
+    rounds = {each.number: each for each in story.passes}
     texts = [each.text for each in story.incumbents]
     end = texts.index(story.text) + 1 if story.text in texts else len(texts)
-    rounds = {each.number: each for each in story.passes}
-    return explain((rounds[each.since], each.text) for each in story.incumbents[1:end])
-
-
-def explain(steps: Iterable[tuple[RecordedPass, str]]) -> Reasons:
-    """What critics found wrong with the words of each sentence that rounds changed, from text to text.
-
-    A sentence that was changed before is named as it was at first.
-    """
     origin: dict[str, str] = {}
     reasons: dict[str, list[str]] = {}
-    for one, after in steps:
+    for one, after in ((rounds[each.since], each.text) for each in story.incumbents[1:end]):
         prose = Prose(one.incumbent)
         faults = [fault for each in one.critiques for fault in each.problems if fault.quote]
         quotes = [
-            (start, end, fault) for fault in faults for start, end in prose.places(fault.quote)
+            (*place, fault.problem) for fault in faults for place in prose.places(fault.quote)
         ]
         blocks = compare_texts(one.incumbent, after)
         for change in (each for block in blocks for each in block.changes):
             for sentence in split_sentences(change.was):
                 first = origin[change.now] = origin.get(sentence, sentence)
                 for start, end in prose.places(sentence):
-                    why = (fault.problem for a, b, fault in quotes if a < end and start < b)
+                    why = [problem for a, b, problem in quotes if a < end and start < b]
                     reasons.setdefault(first, []).extend(why)
     return reasons

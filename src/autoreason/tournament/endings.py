@@ -40,11 +40,12 @@ def summarize(
         return [f"{capital(story.reason)}.", paid]
     if not story.passes and story.delivered.ended_by == "contract":
         return _not_refined(story, story.delivered, paid)
+    left = undecided(story)
     return [
         *_preference(story, story.delivered),
         took(story, spent, seconds, name),
         *_warnings(story, story.delivered),
-        *_left_open(story),
+        *(f"Would need your decision (1 of {len(left)}): {each}" for each in left[:1]),
     ]
 
 
@@ -99,13 +100,6 @@ def preference(story: Story, found: events.Preference | None) -> str:
     if 2 * found.prefer < found.judges:
         return f"{close}{found.judges - found.prefer} of {judges} prefer {draft} to it."
     return f"{close}{found.prefer} of {judges} prefer it to {draft}."
-
-
-def _left_open(story: Story) -> list[str]:
-    """What would take more than an edit: how much, and the first of it."""
-    found = undecided(story)
-    which = f" (1 of {len(found)})" if found[1:] else ""
-    return [f"Would need your decision{which}: {found[0].problem}"] if found else []
 
 
 def _nothing_beat(story: Story, last: int = 0, it: str = "it") -> str:

@@ -342,10 +342,9 @@ class Tournament(Strategy):
     def _find_excess(self, incumbent: str, text: str, *, missing: bool) -> Excess | None:
         """How a text changed or grew too much, which judges do not see: they like what is long."""
         first = self.story.incumbents[0].text
-        if excess := find_excess(self.settings, first, incumbent, text):
+        excess = find_excess(self.settings, first, incumbent, text)
+        if excess or missing or self.context.task.contract.max_words:
             return excess
-        if missing or self.context.task.contract.max_words:
-            return None
         share = self.growth(first, text)
         is_long = share > max(self.settings.max_growth, self.growth(first, incumbent))
         return (

@@ -193,9 +193,7 @@ def as_object(row: RunRow, result: Result) -> dict[str, Any]:
     "Files",
     option("--site DIR", "Write a list of runs and a page for each there, for any web server."),
     option("--force", "Write into a folder that is not empty."),
-    option(
-        "--changes FILE", "Write what changed as suggestions: .patch, .md (CriticMarkup), .docx."
-    ),
+    option("--changes FILE", "What changed, as suggestions: .patch, .md (CriticMarkup), .docx."),
     option("--patch", "Print what a research run changed, for `git apply`."),
     option("--branch NAME", "Commit what a research run changed, to a new branch on HEAD."),
 )
@@ -248,12 +246,7 @@ def export(
       autoreason export amber-fox --branch packing
     """
     from autoreason.artifacts.research_history import ResearchHistory
-    from autoreason.run.export import (
-        commit_result,
-        export,
-        export_changes,
-        make_result_patch,
-    )
+    from autoreason.run.export import commit_result, export, export_changes, make_result_patch
 
     if patch + bool(branch) + force + bool(pairs["pairs"]) + bool(site) + bool(changes) > 1:
         raise InvalidInput(
