@@ -79,8 +79,7 @@ def is_word_file(path: Path | None) -> bool:
     if suffix == ".odt":
         raise InvalidInput(f"{path} is not read or written; turn it into a .docx with pandoc")
     if suffix == ".docx" and find_spec("docx") is None:
-        how = "`pip install 'autoreason[docx]'`"
-        raise InvalidInput(f"{path} takes python-docx; install it with {how}")
+        raise InvalidInput(f"{path} takes python-docx; run `pip install 'autoreason[docx]'`")
     return suffix == ".docx"
 
 

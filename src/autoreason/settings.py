@@ -259,9 +259,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         "Small changes in a row, survivals aside, that end the run; 0 never does.",
     ] = 0
     plateau_change: Annotated[
-        float,
-        Meta(ge=0, le=1),
-        "The share of words in which the winner of such a pass differs from A at most.",
+        Share, "The share of words in which the winner of such a pass differs from A at most."
     ] = 0.1
     tie_order: Annotated[
         tuple[str, ...],
@@ -388,9 +386,7 @@ class Settings(Struct, frozen=True, kw_only=True):
             raise InvalidInput("`style` is anchored, but there is no first draft; give another")
         is_refining = isinstance(self.job, Refine) and not self.job.is_tournament
         if self.edit != "free" and (is_refining or self.blind_revision):
-            raise InvalidInput(
-                "`edit` takes the usual `strategy` and no `blind_revision`; leave one out"
-            )
+            raise InvalidInput("`edit` takes the usual `strategy`, no `blind_revision`; drop one")
         if self.max_drafts < self.drafts:
             raise InvalidInput(
                 f"`max_drafts` ({self.max_drafts}) is under `drafts` ({self.drafts}); change one"

@@ -16,6 +16,7 @@ from autoreason import files
 from autoreason.errors import InvalidInput
 from autoreason.report.changes import split_blocks
 from autoreason.run.word_files import read_word_file, write_word_file
+from autoreason.task import Task
 
 docx = pytest.importorskip("docx", reason="python-docx is not installed")
 needs_pandoc = pytest.mark.skipif(shutil.which("pandoc") is None, reason="pandoc is not installed")
@@ -68,7 +69,7 @@ def test_what_did_not_change_is_written_back_as_it_was(letter: Path, tmp_path: P
     out = tmp_path / "out.docx"
     changed = TEXT.replace("for money", "for 900 EUR").replace("- Buy wood\n\n", "")
     changed += "\n\n## Thanks\n\n- To **all**"
-    write_word_file(changed, out, str(letter))
+    write_word_file(changed, out, Task(brief="", draft_file=str(letter)))
     assert read_word_file(out) == changed
     before, after = ([each.xml for each in body(path)] for path in (letter, out))
     assert before[0] == after[0], "the heading"
@@ -79,7 +80,7 @@ def test_what_did_not_change_is_written_back_as_it_was(letter: Path, tmp_path: P
 
 
 def test_without_a_document_of_its_own_a_text_becomes_a_new_one(tmp_path: Path) -> None:
-    write_word_file(TEXT, tmp_path / "new.docx", "")
+    write_word_file(TEXT, tmp_path / "new.docx", None)
     text = read_word_file(tmp_path / "new.docx")
     assert split_blocks(text) == split_blocks(TEXT)
 
@@ -94,15 +95,16 @@ def answered(path: Path, answer: str) -> list[str]:
 @needs_pandoc
 @pytest.mark.parametrize("own", [True, False])
 def test_tracked_changes_lead_to_either_text(own: bool, letter: Path, tmp_path: Path) -> None:
-    source, out = str(letter) if own else "", tmp_path / "changes.docx"
+    task = Task(brief="", draft_file=str(letter)) if own else None
+    out = tmp_path / "changes.docx"
     changed = TEXT.replace("for money", "for 900 EUR").replace("- Buy wood\n\n", "")
     changed = changed.replace("Yours", "Thank you.\n\nYours").replace("## Steps", "## Next steps")
-    write_word_file(changed, out, source, before=TEXT)
+    write_word_file(changed, out, task, before=TEXT)
     for answer, text in (("accept", changed), ("reject", TEXT)):
-        write_word_file(text, tmp_path / f"{answer}.docx", source)
+        write_word_file(text, tmp_path / f"{answer}.docx", task)
         assert answered(out, answer) == answered(tmp_path / f"{answer}.docx", "all")
     tracked = answered(out, "all")
-    assert tracked[1].count("It is not much") == 1, "a sentence that is the same is no change"
+    assert tracked[1].count("It is not much") == 1, "a sentence that is the same is not marked"
 
 
 LINES = st.sampled_from(
@@ -119,7 +121,7 @@ TEXTS = st.lists(LINES, min_size=1, max_size=6).map("\n\n".join).filter(str.stri
 def test_all_changes_accepted_give_one_text_and_rejected_the_other(before: str, after: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "changes.docx")
-        write_word_file(after, path, "", before)
+        write_word_file(after, path, None, before)
         for left_out, kept, text in (("del", "ins", after), ("ins", "del", before)):
             found = []
             for paragraph in docx.Document(str(path)).paragraphs:
@@ -140,7 +142,7 @@ def test_what_is_not_installed_or_cannot_be_read_is_said_in_one_sentence(
     with pytest.raises(InvalidInput, match=r"cannot read .*; save it again as \.docx"):
         read_word_file(broken)
     monkeypatch.setattr(files, "find_spec", lambda _: None)
-    with pytest.raises(InvalidInput, match=r"install it with `pip install 'autoreason\[docx\]'`"):
+    with pytest.raises(InvalidInput, match=r"run `pip install 'autoreason\[docx\]'`"):
         files.check_output(tmp_path / "out.docx")
-    with pytest.raises(InvalidInput, match="turn it into a .docx with pandoc"):
+    with pytest.raises(InvalidInput, match=r"turn it into a \.docx with pandoc"):
         files.check_output(tmp_path / "out.odt")

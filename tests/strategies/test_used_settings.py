@@ -125,7 +125,7 @@ async def test_requests_for_programs_depend_on_nothing_else(strategy: str) -> No
     script |= {"critic": critique("It is wrong."), "judge": vote("reviser", "synthesizer")}
     contests: dict[str, Any] = {"judges": 3, "candidates": "B+AB"}
     usual = (await work(strategy, script, calls=14, **contests)).requests
-    # A problem has no facts that a critic could go without.
-    for name in OTHER.keys() - {*used, *ROLE_MODELS, "critic_facts"}:
+    # A problem has no facts that a critic could go without, and an edit is refused.
+    for name in OTHER.keys() - {*used, *ROLE_MODELS, "critic_facts", "edit"}:
         changed = await work(strategy, script, calls=14, **contests | {name: OTHER[name]})
         assert changed.requests == usual, f"{strategy} looks at {name}"

@@ -192,11 +192,11 @@ async def test_prompts_ask_for_an_edit_only_where_one_is_wanted() -> None:
         ({}, "`edit` light needs a text of yours; give it as `draft`"),
         (
             {"draft": DRAFT, "blind_revision": True},
-            "takes the usual `strategy` and no `blind_revision`",
+            "takes the usual `strategy`, no `blind_revision`",
         ),
         (
             {"draft": DRAFT, "strategy": "harsh"},
-            "takes the usual `strategy` and no `blind_revision`",
+            "takes the usual `strategy`, no `blind_revision`",
         ),
     ],
 )

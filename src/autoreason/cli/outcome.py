@@ -239,9 +239,7 @@ def end_run(result: Result, options: OutputOptions, console: Console | None) -> 
     with _explain_failure(result, str(file)):
         if file:
             if is_word_file(file):
-                write_word_file(
-                    ending.text or "", file, story.task.draft_file if story.task else ""
-                )
+                write_word_file(ending.text or "", file, story.task)
             else:
                 write(file, ending.text or "")
     with _explain_failure(result, "to standard output"):

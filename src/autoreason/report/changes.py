@@ -263,9 +263,7 @@ def to_criticmarkup(before: str, after: str, reasons: Reasons) -> str:
             continue
         end = one[len(one.rstrip()) :] if one.strip() and other.strip() else ""
         end = end if end == other[len(other.rstrip()) :] else ""
-        gone, come = (
-            [p for p in _IN_MARK.split(each.removesuffix(end)) if p] for each in (one, other)
-        )
+        gone, come = ([p for p in _IN_MARK.split(x.removesuffix(end)) if p] for x in (one, other))
         if len(gone) == len(come) == 1:
             parts.append(f"{{~~{gone[0]}~>{come[0]}~~}}")
         else:

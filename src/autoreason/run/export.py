@@ -148,15 +148,13 @@ def export(
     return [folder / name for name in files]
 
 
-def export_changes(run: str, file: Path, *, journal: JournalPlace = None) -> None:
+def export_changes(story: Story, file: Path) -> None:
     """Write what changed since the first draft as suggestions, in the form that the file's ending names."""
-    with use_journal(journal) as book:
-        story = book.story(book.find(run).id)
     if story.writes != "text" or not story.draft or story.text in (None, story.draft.text):
-        raise InvalidInput(f"run {run} has not changed a draft, so there is nothing to suggest")
+        raise InvalidInput("the run has changed no draft; name one in which there is a suggestion")
     before, after = story.draft.text, story.text or ""
     if is_word_file(file):
-        write_word_file(after, file, story.task.draft_file if story.task else "", before)
+        write_word_file(after, file, story.task, before)
     elif file.suffix.lower() == ".md":
         write(file, to_criticmarkup(before, after, find_reasons(story)))
     elif file.suffix.lower() in (".patch", ".diff"):

@@ -12,6 +12,7 @@ from typing import Any
 
 from autoreason.errors import InvalidInput
 from autoreason.report.changes import pair, split_blocks, suggest
+from autoreason.task import Task
 
 UNREAD = (
     "tables, images, text boxes and tracked changes are not read; footnotes and links may be lost"
@@ -28,8 +29,9 @@ def read_word_file(path: Path) -> str:
     return "\n\n".join(filter(None, map(_to_markdown, _open(path).paragraphs)))
 
 
-def write_word_file(text: str, path: Path, source: str, before: str = "") -> None:
-    """A text in a copy of the file it was made from, or in a new one; against one `before` as tracked changes."""
+def write_word_file(text: str, path: Path, task: Task | None, before: str = "") -> None:
+    """A text in a copy of its draft's file, or in a new one; against a text `before` as tracked changes."""
+    source = task.draft_file if task else ""
     document = _open(Path(source) if source else None)
     if before and not source:
         _replace(document, before)
@@ -61,7 +63,6 @@ def _to_markdown(paragraph: Any) -> str:
 
 
 def _emphasis(run: Any) -> str:
-    # What is not a run, but a link, has neither.
     return "*" * (2 * bool(getattr(run, "bold", False)) + bool(getattr(run, "italic", False)))
 
 
@@ -76,7 +77,7 @@ def _replace(document: Any, text: str, *, tracked: bool = False) -> None:
         if other and not one:
             model, style = models.get(other.kind), _STYLES.get(other.kind)
             if model and model._p.pPr is not None:
-                paragraph._p.insert(0, _without(deepcopy(model._p.pPr), "sectPr"))
+                paragraph._p.insert(0, deepcopy(model._p.pPr))
             elif not model and style in document.styles:
                 paragraph.style = style
             (last._p.addnext if last else partial(body.insert, 0))(paragraph._p)
@@ -84,7 +85,9 @@ def _replace(document: Any, text: str, *, tracked: bool = False) -> None:
             paragraph._p.getparent().remove(paragraph._p)
             continue
         if tracked and not (one and other):
-            look = _without(paragraph._p.get_or_add_pPr(), "rPr")
+            look = paragraph._p.get_or_add_pPr()
+            for each in look.xpath("w:rPr"):
+                look.remove(each)
             look.append(_element("rPr", _element("ins" if other else "del")))
         if was != now:
             _fill(paragraph, suggest(was, now) if tracked else [(now, now)])
@@ -106,12 +109,6 @@ def _fill(paragraph: Any, pieces: Iterable[tuple[str, str]]) -> None:
                     paragraph._p.append(_element(kind, run._r))
                 for gone in run._r.xpath("w:t") if kind == "del" else ():
                     gone.tag = gone.tag.replace("}t", "}delText")
-
-
-def _without(look: Any, kind: str) -> Any:
-    for each in look.xpath(f"w:{kind}"):
-        look.remove(each)
-    return look
 
 
 def _element(kind: str, *inside: Any) -> Any:

@@ -323,9 +323,7 @@ async def _synthesize(
     prompt = context.prompt("synthesizer", key, texts=texts, subtractive=subtractive)
     if subtractive:
         found = context.find_excess
-        context = replace(
-            context, find_excess=lambda text: find_addition(text, texts) or found(text)
-        )
+        context = replace(context, find_excess=lambda x: find_addition(x, texts) or found(x))
     model = settings.models.synthesizer
     written = await write(context, "synthesizer", key, prompt, model=model)
     if isinstance(written, WrittenText) and (excess := context.find_excess(written.text)):

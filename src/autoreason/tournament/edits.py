@@ -35,8 +35,7 @@ def find_excess(settings: Settings, draft: str, incumbent: str, text: str) -> Ex
     if _moved(incumbent, text):
         return Excess("changed", "its paragraphs have changed places", "put them back")
     if settings.edit == "proof" and _reworded(incumbent, text):
-        remedy = "correct spelling and grammar alone"
-        return Excess("changed", "a sentence is new, gone or another", remedy)
+        return Excess("changed", "a sentence is new, gone or another", "correct errors and no more")
     return None
 
 
@@ -85,15 +84,13 @@ def find_reasons(story: Story) -> Reasons:
     """What critics found wrong with the sentences of the first draft, or what they became, that have changed since."""
     rounds = {each.number: each for each in story.passes}
     texts = [each.text for each in story.incumbents]
-    end = texts.index(story.text) + 1 if story.text in texts else len(texts)
+    last = texts.index(story.text) + 1 if story.text in texts else len(texts)
     origin: dict[str, str] = {}
     reasons: dict[str, list[str]] = {}
-    for one, after in ((rounds[each.since], each.text) for each in story.incumbents[1:end]):
+    for one, after in ((rounds[each.since], each.text) for each in story.incumbents[1:last]):
         prose = Prose(one.incumbent)
-        faults = [fault for each in one.critiques for fault in each.problems if fault.quote]
-        quotes = [
-            (*place, fault.problem) for fault in faults for place in prose.places(fault.quote)
-        ]
+        faults = [fault for each in one.critiques for fault in each.problems]
+        quotes = [(*place, each.problem) for each in faults for place in prose.places(each.quote)]
         blocks = compare_texts(one.incumbent, after)
         for change in (each for block in blocks for each in block.changes):
             for sentence in split_sentences(change.was):

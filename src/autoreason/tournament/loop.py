@@ -346,10 +346,8 @@ class Tournament(Strategy):
         if excess or missing or self.context.task.contract.max_words:
             return excess
         share = self.growth(first, text)
-        is_long = share > max(self.settings.max_growth, self.growth(first, incumbent))
-        return (
-            Excess("longer", f"{percent(share)} longer than the first draft") if is_long else None
-        )
+        long = share > max(self.settings.max_growth, self.growth(first, incumbent))
+        return Excess("longer", f"{percent(share)} longer than the first draft") if long else None
 
     def _wants_rival(self, findings: CritiqueResult) -> bool:
         """Whether a fresh draft is to stand in place of the challengers that are not there.

@@ -262,7 +262,7 @@ def export(
         _write_pairs(book, given, pairs)
         return
     if changes and len(given) == 1:
-        export_changes(book.find(given[0]).id, changes, journal=book)
+        export_changes(book.story(book.find(given[0]).id), changes)
         print_message(f"written to {changes}")
         return
     if not 1 <= len(given) <= 2 or (len(given) == 1 and not (patch or branch)):
