@@ -86,9 +86,9 @@ def _replace(document: Any, text: str, *, tracked: bool = False) -> None:
             continue
         if tracked and not (one and other):
             look = paragraph._p.get_or_add_pPr()
-            for each in look.xpath("w:rPr"):
-                look.remove(each)
-            look.append(_element("rPr", _element("ins" if other else "del")))
+            look.remove_all("w:rPr")
+            mark = _element("rPr", _element("ins" if other else "del"))
+            look.insert_element_before(mark, "w:sectPr", "w:pPrChange")
         if was != now:
             _fill(paragraph, suggest(was, now) if tracked else [(now, now)])
         last = paragraph
