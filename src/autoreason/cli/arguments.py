@@ -73,9 +73,10 @@ def task_of(brief: str, values: dict[str, Any]) -> Task:
     draft = values["draft"]
     if not is_word_file(draft):
         return read_task(brief, draft=draft, facts=values["facts"], contract=contract)
-    print(f"{draft.name}: {UNREAD}", file=sys.stderr)
     task = read_task(brief, facts=values["facts"], contract=contract)
-    return check_task(replace(task, draft=read_word_file(draft), draft_file=str(draft.resolve())))
+    task = replace(task, draft=read_word_file(draft), draft_file=str(draft.resolve()))
+    print(f"{draft.name}: {UNREAD}", file=sys.stderr)
+    return check_task(task)
 
 
 def run_options(command: str, values: dict[str, Any]) -> dict[str, Any]:
