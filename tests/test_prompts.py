@@ -58,7 +58,7 @@ def test_a_folder_overrides_by_name_and_leaves_the_rest(tmp_path: Path) -> None:
         (
             "critic",
             "Look at {{ txt }}.",
-            "unknown variable `txt`; known are boundary, criteria, guidance, quoted, split, text",
+            "unknown variable `txt`; known are boundary, criteria, edit, guidance, quoted, split, text",
         ),
         ("author", "Use {{ brief }}.", "unknown variable `brief`; known are none"),
         ("critic", "{% if text %}", "line 1: .*; correct it"),

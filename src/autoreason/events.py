@@ -31,9 +31,10 @@ FINISHED: frozenset[str] = frozenset(get_args(Finished))
 """A text was delivered; `done` ends what has no passes. Everything else that is not running can be resumed."""
 NoText = Literal["truncated", "refused", "empty"]
 """Why an author gave no text."""
-DropReason = Literal[
-    NoText, "clone", "contract", "leak", "tests", "metric", "number", "added", "longer", "unlisted"
-]
+WorseReason = Literal["metric", "number", "added", "longer", "changed", "leak"]
+"""Its number is worse, or it has none; it says more than the texts it may only cut; it is too long, or more than an
+edit; or it gives itself away, which no judge would see."""
+DropReason = Literal[NoText, WorseReason, "clone", "contract", "tests", "unlisted"]
 
 
 class Event(Struct, frozen=True, tag_field="type", tag=True):
@@ -196,6 +197,8 @@ class CritiqueWritten(Event, frozen=True, kw_only=True):
     """Problems that name a record which was not shown, or another figure than it has."""
     prose: str = ""
     """The whole critique where no quotes are asked for."""
+    withheld: tuple[CritiqueProblem, ...] = ()
+    """What it would take more than an edit to put right, where only that was asked for: no reviser sees it."""
     readable: bool = True
     by_code: bool = False
     """Not a critic's: the limits that code knows the text breaks."""

@@ -33,6 +33,7 @@ from autoreason.exchange import Usage as Usage
 from autoreason.files import ServerUrl as ServerUrl
 from autoreason.jobs.context import Allowance as Allowance
 from autoreason.jobs.context import Emit as Emit
+from autoreason.jobs.context import Excess as Excess
 from autoreason.jobs.context import JobContext as JobContext
 from autoreason.jobs.job import Job as Job
 from autoreason.programs.assignment import Assignment as Assignment

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from errno import EINVAL
+from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO
 
@@ -72,10 +73,21 @@ def _folder(variable: str, usual: str, on_a_mac: str) -> Path:
     return Path.home() / (on_a_mac if sys.platform == "darwin" else usual) / "autoreason"
 
 
+def is_word_file(path: Path | None) -> bool:
+    """Whether it is a Word file; refused where what reads and writes them is not installed."""
+    suffix = path.suffix.lower() if path else ""
+    if suffix == ".odt":
+        raise InvalidInput(f"{path} is not read or written; turn it into a .docx with pandoc")
+    if suffix == ".docx" and find_spec("docx") is None:
+        raise InvalidInput(f"{path} takes python-docx; run `pip install 'autoreason[docx]'`")
+    return suffix == ".docx"
+
+
 def check_output(path: Path | None, option: str = "--output") -> None:
     """Find out before anything is spent that the text can be written where it should go."""
     if path is None:
         return
+    is_word_file(path)
     if path.is_dir():
         raise InvalidInput(f"{path} is a folder; name a file in it for {option}")
     if _is_a_stream(path):

@@ -29,6 +29,7 @@ Candidates = Literal["B+AB", "B", "AB"]
 Style = Literal["reasoned", "holistic", "specialists", "verified", "scope_aware", "anchored"]
 BallotForm = Literal["ranked", "graded"]
 Voting = Literal["borda", "majority", "copeland", "instant_runoff"]
+Edit = Literal["free", "light", "proof"]
 _OWN_MODEL = re.compile(r"(.*\.py:[^\W\d]\w*|[\w.]+:[^\W\d]\w*)/(.+)")
 
 DEFAULT_MODEL = "local/smollm2"
@@ -62,6 +63,7 @@ ROLE_MODELS = {
 """Options that give a role of `Models` a model of its own."""
 ANY_GROWTH = 100.0
 Temperature = Annotated[float, Meta(ge=0, le=2)]
+Share = Annotated[float, Meta(ge=0, le=1)]
 Kind = TypeVar("Kind", bound=JobType)
 
 
@@ -263,9 +265,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         "Small changes in a row, survivals aside, that end the run; 0 never does.",
     ] = 0
     plateau_change: Annotated[
-        float,
-        Meta(ge=0, le=1),
-        "The share of words in which the winner of such a pass differs from A at most.",
+        Share, "The share of words in which the winner of such a pass differs from A at most."
     ] = 0.1
     tie_order: Annotated[
         tuple[str, ...],
@@ -300,6 +300,12 @@ class Settings(Struct, frozen=True, kw_only=True):
         Meta(ge=0, le=ANY_GROWTH),
         "The share of the first draft's words by which a text may be longer, unless critics miss something in A.",
     ] = 0.5
+    edit: Annotated[
+        Edit,
+        "`light`: your draft with a few words changed; `proof`: only corrected; `free`: any text.",
+    ] = "free"
+    edit_round: Annotated[Share, "Of the words, what a round of `edit` may change at most."] = 0.15
+    edit_total: Annotated[Share, "The same of all rounds; `proof` has a third of both."] = 0.3
     confirmation: Annotated[
         int,
         Meta(ge=0, le=MAX_JUDGES),
@@ -344,6 +350,12 @@ class Settings(Struct, frozen=True, kw_only=True):
         """Whether A survives a pass after which it stays without a lead, as the paper has it."""
         return self.protocol == "paper"
 
+    @property
+    def edit_shares(self) -> tuple[float, float]:
+        """The shares of words that may change in a round and in sum."""
+        part = 3 if self.edit == "proof" else 1
+        return self.edit_round / part, self.edit_total / part
+
     def effort(self, role: Role) -> Effort | None:
         """How much a role reasons before it answers."""
         own = {"judge": self.judge_effort, "critic": self.critic_effort}
@@ -378,6 +390,9 @@ class Settings(Struct, frozen=True, kw_only=True):
             raise InvalidInput("`reviewers` is 1; one vote is not a panel: give 0, 2 or more")
         if self.style == "anchored" and not self.models.author:
             raise InvalidInput("`style` is anchored, but there is no first draft; give another")
+        is_refining = isinstance(self.job, Refine) and not self.job.is_tournament
+        if self.edit != "free" and (is_refining or self.blind_revision):
+            raise InvalidInput("`edit` takes the usual `strategy`, no `blind_revision`; drop one")
         if self.max_drafts < self.drafts:
             raise InvalidInput(
                 f"`max_drafts` ({self.max_drafts}) is under `drafts` ({self.drafts}); change one"

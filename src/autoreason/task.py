@@ -86,6 +86,8 @@ class Task(Struct, frozen=True, kw_only=True):
     brief: str
     draft: str | None = None
     """A text to start from; without one the author writes the first draft."""
+    draft_file: str = ""
+    """The word processor's file that the draft was read from, if it was."""
     facts: str | None = None
     """Ground truth shown to critic, authors and judges."""
     contract: Contract = Contract()

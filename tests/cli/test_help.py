@@ -98,7 +98,18 @@ def test_help_of_a_run_fits_on_a_screen_and_all_of_it_is_one_option_away() -> No
 def test_help_lists_every_setting_with_its_value_its_meaning_and_its_default() -> None:
     printed = CliRunner().invoke(cli, ["run", "--help-all"], terminal_width=80).output
     said = " ".join(printed.partition("Settings, for --set NAME=VALUE:")[2].split())
-    flags = {"protocol", "strategy", "k", "passes", "judges", "seed", "base_url", "batch", "anyway"}
+    flags = {
+        "protocol",
+        "strategy",
+        "k",
+        "passes",
+        "judges",
+        "seed",
+        "base_url",
+        "batch",
+        "anyway",
+        "edit",
+    }
     for name, doc in SETTING_DOCS.items():
         if name not in flags | {"models", "budget", "matched"}:
             assert f"{name} {doc.metavar}".strip() in said

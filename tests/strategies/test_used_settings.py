@@ -44,6 +44,9 @@ OTHER: dict[str, Any] = {
     "review_every": 1,
     "min_reviews": 2,
     "max_growth": 0.0,
+    "edit": "light",
+    "edit_round": 0.5,
+    "edit_total": 0.5,
     "confirmation": 2,
     "critic_temperature": 0.1,
     "judge_temperature": 0.1,
@@ -104,8 +107,8 @@ async def test_requests_depend_on_what_a_strategy_declares_and_on_nothing_else(
     assert usual.settings
     for name, value in OTHER.items():
         used = not unused_setting(usual.settings, [name], [kind.used_settings])
-        if name == "protocol" and strategy == "best_of_n":
-            # It has no review, without which there is nothing to choose with.
+        if name == "edit" or (name == "protocol" and strategy == "best_of_n"):
+            # It has no review, without which there is nothing to choose with; an edit is refused.
             continue
         same = (await played(strategy, name, value)).requests == usual.requests
         assert same or used, f"{strategy} looks at {name}"
@@ -123,7 +126,7 @@ async def test_requests_for_programs_depend_on_nothing_else(strategy: str) -> No
     script |= {"critic": critique("It is wrong."), "judge": vote("reviser", "synthesizer")}
     contests: dict[str, Any] = {"judges": 3, "candidates": "B+AB"}
     usual = (await work(strategy, script, calls=14, **contests)).requests
-    # A problem has no facts that a critic could go without.
-    for name in OTHER.keys() - {*used, *ROLE_MODELS, "critic_facts"}:
+    # A problem has no facts that a critic could go without, and an edit is refused.
+    for name in OTHER.keys() - {*used, *ROLE_MODELS, "critic_facts", "edit"}:
         changed = await work(strategy, script, calls=14, **contests | {name: OTHER[name]})
         assert changed.requests == usual, f"{strategy} looks at {name}"

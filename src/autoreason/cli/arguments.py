@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from codecs import BOM_UTF8
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.cli.options import show_value
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.fields import FieldDoc, plainly, read_docs
-from autoreason.files import config_file, open_input
+from autoreason.files import config_file, is_word_file, open_input
 from autoreason.job_types import Research
 from autoreason.run import verbs
+from autoreason.run.word_files import UNREAD, read_word_file
 from autoreason.settings import (
     LIMITS,
     ROLE_MODELS,
@@ -25,7 +28,7 @@ from autoreason.settings import (
     describe_default,
     read_changes,
 )
-from autoreason.task import Task, read_task
+from autoreason.task import Task, check_task, read_task
 
 _OPTIONS: Mapping[str, type] = {
     "run": verbs.RefineOptions,
@@ -67,8 +70,13 @@ def _show_value(value: Any) -> str:
 
 def task_of(brief: str, values: dict[str, Any]) -> Task:
     contract = {name: values.get(name) for name in Contract.__struct_fields__}
-    parts = {name: values[name] for name in ("draft", "facts", "criteria")}
-    return read_task(brief, contract=contract, **parts)
+    draft, parts = values["draft"], {name: values[name] for name in ("facts", "criteria")}
+    if not is_word_file(draft):
+        return read_task(brief, draft=draft, contract=contract, **parts)
+    task = read_task(brief, contract=contract, **parts)
+    task = replace(task, draft=read_word_file(draft), draft_file=str(draft.resolve()))
+    print(f"{draft.name}: {UNREAD}", file=sys.stderr)
+    return check_task(task)
 
 
 def run_options(command: str, values: dict[str, Any]) -> dict[str, Any]:

@@ -16,9 +16,10 @@ from autoreason.characters import without_controls
 from autoreason.cli.command import in_journal, print_message, shared, with_flags
 from autoreason.cli.lookup import writes_programs
 from autoreason.errors import AutoreasonError, InvalidInput
-from autoreason.files import check_folder, write
+from autoreason.files import check_folder, is_word_file, write
 from autoreason.report.table import WIDEST, Table, wrap
 from autoreason.run.result import Result, how_to_go_on
+from autoreason.run.word_files import write_word_file
 from autoreason.tournament.statements import violations
 
 if TYPE_CHECKING:
@@ -237,7 +238,10 @@ def end_run(result: Result, options: OutputOptions, console: Console | None) -> 
     file = options.output if story.writes != "files" and ending.text is not None else None
     with _explain_failure(result, str(file)):
         if file:
-            write(file, ending.text or "")
+            if is_word_file(file):
+                write_word_file(ending.text or "", file, story.task)
+            else:
+                write(file, ending.text or "")
     with _explain_failure(result, "to standard output"):
         if options.as_json:
             print_json(result.to_dict())

@@ -127,6 +127,7 @@ def describe_critique(event: events.CritiqueWritten) -> str:
     reasons = (
         (event.dropped, "quotes what is not in the text"),
         (event.miscited, "cites what is not in the records"),
+        (len(event.withheld), "takes more than an edit"),
     )
     left_out = "; ".join(f"{number} left out: {why}" for number, why in reasons if number)
     return f"{describe_faults([event])}{f' ({left_out})' if left_out else ''}"

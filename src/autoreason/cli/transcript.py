@@ -21,12 +21,13 @@ from autoreason.job_types import Lab
 from autoreason.keys import is_in_pass, sub_key
 from autoreason.programs.events import ProgramExamined, describe_examined, describe_pass
 from autoreason.report import numbers
-from autoreason.report.changes import compare_texts
+from autoreason.report.changes import Reasons, compare_texts, reason
 from autoreason.report.table import WIDEST, wrap
 from autoreason.story import REVIEW, Story
 from autoreason.strategies import name_drafts, sampled_draft
 from autoreason.task import Metric
 from autoreason.tournament import statements
+from autoreason.tournament.edits import undecided
 from autoreason.tournament.endings import short_run
 from autoreason.tournament.rounds import Chapter, is_new_draft, tell, unblind
 from autoreason.tournament.statements import predictor_seat, written_with
@@ -64,6 +65,8 @@ def print_overview(row: RunRow, result: Result) -> None:
         column = max(len(each.name) for each in rounds) + 2
         for line in draw_rounds(rounds, min(console.width, WIDEST), column):
             console.print(line, soft_wrap=True)
+    for problem in undecided(story) if is_text else ():
+        _print_row("your decision", problem, console)
     more = ["--text"] if story.text or story.writes == "files" else []
     more += ["--diff"] if story.draft or story.writes == "files" else []
     more += [f"--round {story.passes[-1].number}"] if story.passes else []
@@ -109,13 +112,13 @@ def print_round(book: Journal, row: RunRow, story: Story, number: int) -> None:
     outcome.print_summary([f"Round {number}: {chapter.sentence}. {chapter.note}".rstrip()], console)
     if one.guidance:
         _print_row("guidance", one.guidance, console)
-    for fault in (fault for each in one.critiques for fault in each.problems):
+    for fault in (fault for e in one.critiques for fault in (*e.problems, *e.withheld)):
         where = f"“{fault.quote}” " if fault.quote else "missing: " * (fault.kind == "missing")
         _print_row(SEVERITIES[fault.severity], f"{where}{fault.said}", console)
     for slot, text in one.candidates.items():
         title = f"{chapter.describe(slot)}, {numbers.count(text.words, 'word')}: what it changes"
         console.print(Text(f"\n{numbers.capital(title)}\n", style="bold"))
-        print_changes(one.incumbent, text.text)
+        print_changes(one.incumbent, text.text, {})
     for dropped in one.dropped:
         what = "a new draft" if is_new_draft(dropped, one) else chapter.describe(dropped.slot)
         _print_row(what, statements.dropped(dropped), console)
@@ -198,8 +201,8 @@ _MARKS = {"same": "{}", "gone": "[-{}-]", "new": "{{+{}+}}"}
 _STYLES = {"same": "", "gone": "red strike", "new": "green"}
 
 
-def print_changes(before: str, after: str) -> None:
-    """In colour on a terminal that has it, else with marks: [-gone-] and {+new+}; wrapped on any terminal."""
+def print_changes(before: str, after: str, reasons: Reasons) -> None:
+    """In colour on a terminal that has it, else with marks: [-gone-], {+new+}, {>>why<<}; wrapped on any terminal."""
     console = stdout_console()
     coloured = console.is_terminal and not console.no_color and console.color_system is not None
     if before == after:
@@ -215,6 +218,8 @@ def print_changes(before: str, after: str) -> None:
             line.append(block.between if at else "")
             shown = change.text if coloured else _MARKS[change.kind].format(change.text)
             line.append(shown, style=_STYLES[change.kind] if coloured else "")
+            if why := reason(change.was, reasons):
+                line.append(f" {{>>{why}<<}}", style="dim" if coloured else "")
         console.print(line, soft_wrap=not console.is_terminal)
 
 

@@ -11,12 +11,12 @@ from dataclasses import replace as with_fields
 from decimal import Decimal
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
-from autoreason.events import AnyEvent, Recovery
+from autoreason.events import AnyEvent, Recovery, WorseReason
 from autoreason.exchange import (
     Ask,
     GuidanceQuery,
@@ -33,6 +33,7 @@ from autoreason.exchange import (
 )
 from autoreason.keys import sub_key
 from autoreason.prompts import PromptSet
+from autoreason.report.numbers import percent
 from autoreason.settings import Settings, Unit
 from autoreason.task import Task
 
@@ -223,6 +224,14 @@ async def run_in_windows(
         await cancel(started)
 
 
+class Excess(NamedTuple):
+    """How a text goes beyond those it is made of; its author is sent the remedy once, where there is one."""
+
+    reason: WorseReason
+    detail: str
+    remedy: str = ""
+
+
 @dataclass(frozen=True)
 class JobContext:
     task: Task
@@ -234,6 +243,7 @@ class JobContext:
     """What it may spend; None where there is no such limit."""
     recovery: Recovery = field(default_factory=Recovery)
     """What the run was resumed from."""
+    find_excess: Callable[[str], Excess | None] = lambda _: None
 
     @classmethod
     def open(
@@ -325,7 +335,9 @@ class JobContext:
     def prompt(self, name: str, key: str, /, **variables: Any) -> str:
         """A rendered prompt, with a boundary around texts that none of them contains."""
         mark = boundary(self.settings.seed, key, repr(variables))
-        return self.prompts.render(name, boundary=mark, **variables)
+        # Not among what the mark is made from: without an edit, requests are as they always were.
+        edit = {"edit": self.settings.edit, "edit_share": percent(self.settings.edit_shares[0])}
+        return self.prompts.render(name, boundary=mark, **edit, **variables)
 
     @cached_property
     def opening(self) -> tuple[Message, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 
 from markupsafe import Markup
@@ -38,9 +38,10 @@ class Fragments(dict[str, Markup]):
         """A text in Markdown."""
         return self._name(render, text)
 
-    def change(self, before: str, after: str) -> str:
-        """The way from one text to another."""
-        return self._name(_changes, before, after)
+    def change(self, before: str, after: str, reasons: changes.Reasons | None = None) -> str:
+        """The way from one text to another, and why."""
+        why = tuple((sentence, tuple(each)) for sentence, each in (reasons or {}).items())
+        return self._name(_changes, before, after, why)
 
     def marked(self, text: str, problems: Sequence[CritiqueProblem]) -> str:
         """A text with the critic's marks at the words it quotes."""
@@ -58,10 +59,10 @@ def render(text: str) -> Markup:
     return Markup(markdown.render(text))
 
 
-def _changes(before: str, after: str) -> Markup:
+def _changes(before: str, after: str, why: Iterable[tuple[str, Sequence[str]]]) -> Markup:
     if max(len(before), len(after)) > LONGEST:
         return Markup("<p>The texts are too long to compare.</p>")
-    return Markup(changes.to_html(before, after))
+    return Markup(changes.to_html(before, after, dict(why)))
 
 
 def find_quotes(text: str, problems: Sequence[CritiqueProblem]) -> list[tuple[int, int, int]]:

@@ -25,7 +25,7 @@ from autoreason.report.page import fill_page
 from autoreason.stats.shares import sign_test
 from autoreason.story import CONFIRMATION, RecordedPass, RecordedReview, Story
 from autoreason.strategies import name_drafts
-from autoreason.tournament import statements
+from autoreason.tournament import edits, statements
 from autoreason.tournament.endings import describe_length, short_run, spending, the_draft, took
 from autoreason.tournament.rounds import (
     Chapter,
@@ -124,6 +124,7 @@ def run_page(
         short_name=short_name,
         texts_of=texts_of,
         unblind=unblind,
+        edits=edits,
     )
 
 

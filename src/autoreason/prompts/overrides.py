@@ -42,6 +42,8 @@ VARIABLES = {
     "critique": Variable("the problems found, or the author's own feedback", "It is short."),
     "did_badly": Variable("records of what did badly; may be empty", _RECORDS, ()),
     "did_well": Variable("records of what did well; may be empty", _RECORDS, ()),
+    "edit": Variable("what a draft may become: free, light or proof", "light", "free"),
+    "edit_share": Variable("the share of words that a round of an edit may change", "15 %"),
     "entry_point": Variable("the name to define; empty for a whole program", "add_up", ""),
     "evaluator": Variable("the evaluator's source; may be empty", "def score(tide):", ""),
     "examples": Variable(

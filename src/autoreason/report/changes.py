@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher, unified_diff
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Literal, NamedTuple
 
 from autoreason.characters import in_markup, without_controls
@@ -36,6 +36,14 @@ class Block(NamedTuple):
 class Change(NamedTuple):
     kind: Kind
     text: str
+    was: str = ""
+    """Of the last change within a sentence or a block: all of it as it was; empty if it was not there."""
+    now: str = ""
+    """The sentence as it is; empty if it is not there."""
+
+
+Reasons = Mapping[str, Sequence[str]]
+"""Why sentences were changed, by what they were."""
 
 
 class ChangedBlock(NamedTuple):
@@ -84,12 +92,19 @@ def split_sentences(text: str) -> list[str]:
 def compare_texts(before: str, after: str) -> Sequence[ChangedBlock]:
     """The way from one text to the other, block by block."""
     changed = []
-    for old, new in _pair(split_blocks(before), split_blocks(after), _BLOCK_LIKE):
+    for old, new in pair(split_blocks(before), split_blocks(after), _BLOCK_LIKE):
         if old and new:
             changed.append(ChangedBlock(new.kind, _compare_blocks(old, new)))
         elif only := old or new:
-            changed.append(ChangedBlock(only.kind, [Change("gone" if old else "new", only.text)]))
+            whole = Change("gone" if old else "new", only.text, old.text if old else "")
+            changed.append(ChangedBlock(only.kind, [whole]))
     return changed
+
+
+def reason(was: str, reasons: Reasons) -> str:
+    """Why the sentences of a passage were changed; empty where no one said."""
+    found = (each for sentence in split_sentences(was) for each in reasons.get(sentence, ()))
+    return " ".join(dict.fromkeys(found))
 
 
 def share_left(before: str, after: str) -> float:
@@ -101,22 +116,24 @@ def share_left(before: str, after: str) -> float:
     return words["same"] / max(1, words["same"] + words["new"])
 
 
-def to_html(before: str, after: str) -> str:
-    """The changes as safe HTML."""
+def to_html(before: str, after: str, reasons: Reasons | None = None) -> str:
+    """The changes as safe HTML, with the reasons for them."""
     parts = []
     changed = compare_texts(before, after)
     for listed, blocks in groupby(changed, key=lambda block: block.kind == "item"):
-        shown = "\n".join(map(_block_to_html, blocks))
+        shown = "\n".join(_block_to_html(block, reasons or {}) for block in blocks)
         parts.append(f"<ul>{shown}</ul>" if listed else shown)
     return "\n".join(parts)
 
 
-def _block_to_html(block: ChangedBlock) -> str:
+def _block_to_html(block: ChangedBlock, reasons: Reasons) -> str:
     parts = []
-    for kind, text in block.changes:
-        shown = in_markup(text if block.kind == "code" else MARKS.sub("", text))
-        tag = {"same": "", "gone": "del", "new": "ins"}[kind]
+    for change in block.changes:
+        shown = in_markup(change.text if block.kind == "code" else MARKS.sub("", change.text))
+        tag = {"same": "", "gone": "del", "new": "ins"}[change.kind]
         parts.append(f"<{tag}>{shown}</{tag}>" if tag else shown)
+        if why := reason(change.was, reasons):
+            parts.append(f'<small class="muted">({in_markup(why)})</small>')
     inner = block.between.join(parts)
     tag = {"item": "li", "code": "pre", "paragraph": "p"}.get(block.kind, "")
     return f"<{tag}>{inner}</{tag}>" if tag else f'<p class="{block.kind}">{inner}</p>'
@@ -127,7 +144,7 @@ def _block_to_html(block: ChangedBlock) -> str:
 Pairs = Iterator[tuple[Block | None, Block | None]]
 
 
-def _pair(old: Sequence[Block], new: Sequence[Block], least: float) -> Pairs:
+def pair(old: Sequence[Block], new: Sequence[Block], least: float) -> Pairs:
     """Both rows in order: what is equal beside each other, and between that the most alike."""
     # Frequent blocks, such as empty headings, are no anchors: the matcher would take hours over them.
     for what, i, j, k, m in SequenceMatcher(None, old, new, autojunk=True).get_opcodes():
@@ -183,13 +200,16 @@ def _compare_blocks(old: Block, new: Block) -> list[Change]:
     before, after = (
         [Block("sentence", each) for each in split_sentences(text)] for text in (old.text, new.text)
     )
-    for one, other in _pair(before, after, _SENTENCE_LIKE):
-        if one and other and one != other:
-            changes += _compare(one.text.split(), other.text.split(), " ")
-        elif only := other or one:
-            kind: Kind = "same" if one == other else "new" if other else "gone"
-            changes.append(Change(kind, only.text))
-    return _join(changes, " ")
+    for one, other in pair(before, after, _SENTENCE_LIKE):
+        was, now = one.text if one else "", other.text if other else ""
+        if was != now:
+            *others, last = _join(_compare(was.split(), now.split(), " "), " ")
+            changes += [*others, last._replace(was=was, now=now)]
+        elif changes and changes[-1].kind == "same" and not changes[-1].now:
+            changes[-1] = Change("same", f"{changes[-1].text} {now}")
+        else:
+            changes.append(Change("same", now))
+    return changes
 
 
 def _compare(old: list[str], new: list[str], between: str) -> Iterator[Change]:
@@ -216,3 +236,50 @@ def _join(changes: Iterable[Change], between: str) -> list[Change]:
             if pieces := [each.text for each in found if each.kind == kind]:
                 joined.append(Change(kind, between.join(pieces)))
     return joined
+
+
+# ---- as suggestions ----------------------------------------------------------------------------
+
+_PIECE_END = re.compile(r"(?<=[.!?])[\"”’)*_]*\s+|\n\s*")
+_OPENER = re.compile(r"\{(?=\+\+|--|~~|>>|==)")
+_IN_MARK = re.compile(
+    r"(?<=\{)(?=\+\+|--|~~|>>|==)|(?:(?<=\+\+)|(?<=--)|(?<=~~)|(?<=<<)|(?<===))(?=\})|(?<=~)(?=>)"
+)
+
+
+def to_patch(before: str, after: str) -> str:
+    """A unified diff in which no hunk needs lines around it."""
+    old, new = ([f"{line}\n" for line in text.split("\n")] for text in (before, after))
+    return "".join(unified_diff(old, new, "draft", "result", n=0))
+
+
+def to_criticmarkup(before: str, after: str, reasons: Reasons) -> str:
+    """The draft with a mark for each sentence that changed, and why; marks within the texts are taken apart."""
+    parts = []
+    for one, other in suggest(before, after):
+        if one == other:
+            # An empty comment keeps a brace apart from signs that would make a mark of it.
+            parts.append(_OPENER.sub("{{>><<}", one))
+            continue
+        end = one[len(one.rstrip()) :] if one.strip() and other.strip() else ""
+        end = end if end == other[len(other.rstrip()) :] else ""
+        gone, come = ([p for p in _IN_MARK.split(x.removesuffix(end)) if p] for x in (one, other))
+        if len(gone) == len(come) == 1:
+            parts.append(f"{{~~{gone[0]}~>{come[0]}~~}}")
+        else:
+            parts += [f"{{--{each}--}}" for each in gone] + [f"{{++{each}++}}" for each in come]
+        if why := reason(" ".join(block.text for block in split_blocks(one)), reasons):
+            parts.append(f"{{>>{why.replace('{', '(').replace('}', ')')}<<}}")
+        parts.append(end)
+    return "".join(parts)
+
+
+def suggest(before: str, after: str) -> Iterator[tuple[str, str]]:
+    """Sentences and lines of both texts side by side, with the white space behind them; empty where one has none."""
+    for one, other in pair(_pieces(before), _pieces(after), _SENTENCE_LIKE):
+        yield one.text if one else "", other.text if other else ""
+
+
+def _pieces(text: str) -> list[Block]:
+    ends = {0, *(each.end() for each in _PIECE_END.finditer(text)), len(text)}
+    return [Block("sentence", text[start:end]) for start, end in pairwise(sorted(ends))]

@@ -16,16 +16,20 @@ from autoreason.artifacts.artifact import Files, make_patch
 from autoreason.artifacts.research_history import Deliverable, TrialDecided, deliverable
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, Event
+from autoreason.files import is_word_file, write
 from autoreason.journal import Journal
 from autoreason.parsing.critiques import describe
 from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import program_files, solved_in
+from autoreason.report.changes import to_criticmarkup, to_patch
 from autoreason.report.report import usable, write_folder
 from autoreason.run.record import name_and_journal, recorded_result, use_journal
 from autoreason.run.verbs import JournalPlace, RecordedRun, checked
+from autoreason.run.word_files import write_word_file
 from autoreason.story import RecordedPass, Story
 from autoreason.studies.advice_measures import PilotFinished
 from autoreason.studies.lab_suite import CellFinished
+from autoreason.tournament.edits import find_reasons
 from autoreason.tournament.statements import length_check
 
 
@@ -142,6 +146,21 @@ def export(
             raise InvalidInput(f"{folder} is not empty; name a new folder, or set `force`")
     write_folder(folder, files)
     return [folder / name for name in files]
+
+
+def export_changes(story: Story, file: Path) -> None:
+    """Write what changed since the first draft as suggestions, in the form that the file's ending names."""
+    if story.writes != "text" or not story.draft or story.text in (None, story.draft.text):
+        raise InvalidInput("the run has changed no draft; name one in which there is a suggestion")
+    before, after = story.draft.text, story.text or ""
+    if is_word_file(file):
+        write_word_file(after, file, story.task, before)
+    elif file.suffix.lower() == ".md":
+        write(file, to_criticmarkup(before, after, find_reasons(story)))
+    elif file.suffix.lower() in (".patch", ".diff"):
+        write(file, to_patch(before, after))
+    else:
+        raise InvalidInput(f"{file} is none of .patch, .diff, .md and .docx; name one of those")
 
 
 def _files(run: str, story: Story, journal: Journal) -> dict[str, str]:

@@ -31,6 +31,7 @@ from autoreason.settings import LIMITS
 from autoreason.story import Story
 from autoreason.task import Metric
 from autoreason.tournament import endings, statements
+from autoreason.tournament.edits import undecided
 
 _INTERRUPTIONS: dict[str, type[Interruption]] = {
     each.status: each
@@ -193,6 +194,7 @@ class Result(Report):
             "passes": self.passes,
             "evidence": delivered.evidence if delivered else None,
             "violations": [each.message for each in self.violations],
+            "undecided": undecided(self.story),
         }
         return plain_values(fields)
 

@@ -54,6 +54,7 @@ from autoreason.settings import (
     BallotForm,
     Budget,
     Candidates,
+    Edit,
     Models,
     Protocol,
     Style,
@@ -192,6 +193,9 @@ class WriteOptions(RoleOptions, total=False):
     review_every: int
     min_reviews: int
     max_growth: float
+    edit: Edit
+    edit_round: float
+    edit_total: float
     confirmation: int
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from math import sqrt
 from statistics import fmean, stdev
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from autoreason import events
 from autoreason.contract import Violation, count_words
@@ -28,7 +29,7 @@ from autoreason.tournament.writing import (
     ENDLESS,
     MissingText,
     WrittenText,
-    additions,
+    find_addition,
     leaks_in,
     revise,
     reviser_key,
@@ -39,26 +40,17 @@ from autoreason.tournament.writing import (
 _TAIL = 0.025
 
 
-TooLong = Callable[[str], str]
-"""Why a text grew too much; empty where it did not."""
-
-
 class WorseText(NamedTuple):
     text: str
     detail: str
-    reason: Literal["metric", "number", "added", "longer", "leak"] = "metric"
-    """Its number is worse, or it has none; it says more than the texts it may only cut; it is too long; or it gives
-    itself away, which no judge would see."""
+    reason: events.WorseReason = "metric"
 
 
 class Guard:
     """Compares the texts of a stage with the incumbent, which is measured once for all of them."""
 
-    def __init__(
-        self, context: JobContext, stage: str, incumbent: str, too_long: TooLong = lambda _: ""
-    ) -> None:
+    def __init__(self, context: JobContext, stage: str, incumbent: str) -> None:
         self._context, self._stage, self._incumbent = context, stage, incumbent
-        self._too_long = too_long
         self._known: list[float | None] = []
 
     async def check(
@@ -66,8 +58,8 @@ class Guard:
     ) -> WrittenText | MissingText | WorseText:
         if isinstance(written, MissingText):
             return written
-        if detail := self._too_long(written.text):
-            return WorseText(written.text, detail, "longer")
+        if excess := self._context.find_excess(written.text):
+            return WorseText(written.text, excess.detail, excess.reason)
         is_seen = self._context.settings.judges > 0
         if written.leaks and not is_seen and not leaks_in(self._context, self._incumbent):
             return WorseText(written.text, ", ".join(written.leaks), "leak")
@@ -268,15 +260,11 @@ MAX_RIVALS = 4
 
 
 async def challenge(
-    context: JobContext,
-    number: int,
-    incumbent: str,
-    problems: str,
-    too_long: TooLong = lambda _: "",
+    context: JobContext, number: int, incumbent: str, problems: str
 ) -> dict[events.Slot, str]:
     settings = context.settings
     challengers: dict[events.Slot, str] = {}
-    guard = Guard(context, pass_key(number, "metric"), incumbent, too_long)
+    guard = Guard(context, pass_key(number, "metric"), incumbent)
     listed = judges_revisions(settings)
     revisers = revisers_by_slot(settings, number)
     written: list[WrittenText | MissingText] = []
@@ -333,8 +321,11 @@ async def _synthesize(
     draw(settings.seed, f"{key}/order").shuffle(texts)
     subtractive = settings.subtractive_synthesis
     prompt = context.prompt("synthesizer", key, texts=texts, subtractive=subtractive)
-    model, sources = settings.models.synthesizer, texts if subtractive else ()
-    written = await write(context, "synthesizer", key, prompt, model=model, sources=sources)
-    if isinstance(written, WrittenText) and (added := additions(written.text, sources)):
-        return WorseText(written.text, added[0].message, "added")
+    if subtractive:
+        found = context.find_excess
+        context = replace(context, find_excess=lambda x: find_addition(x, texts) or found(x))
+    model = settings.models.synthesizer
+    written = await write(context, "synthesizer", key, prompt, model=model)
+    if isinstance(written, WrittenText) and (excess := context.find_excess(written.text)):
+        return WorseText(written.text, excess.detail, excess.reason)
     return written

@@ -15,6 +15,7 @@ from autoreason.exchange import Spent
 from autoreason.report import numbers
 from autoreason.report.numbers import capital, count, jury, listed, money, roughly, taste_for_length
 from autoreason.story import CONFIRMATION, Story
+from autoreason.tournament.edits import undecided
 from autoreason.tournament.evidence import longer_preferred_in
 from autoreason.tournament.rounds import NO_FAULT, found_nothing
 from autoreason.tournament.statements import DROPPED, first_draft, heard, violations, written_with
@@ -39,10 +40,12 @@ def summarize(
         return [f"{capital(story.reason)}.", paid]
     if not story.passes and story.delivered.ended_by == "contract":
         return _not_refined(story, story.delivered, paid)
+    left = undecided(story)
     return [
         *_preference(story, story.delivered),
         took(story, spent, seconds, name),
         *_warnings(story, story.delivered),
+        *(f"Would need your decision (1 of {len(left)}): {each}" for each in left[:1]),
     ]
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from autoreason.contract import count_words
 from autoreason.errors import InvalidInput
 from autoreason.events import CandidateDropped, Delivered, Incumbent, Slot, Status
-from autoreason.jobs.context import JobContext
+from autoreason.jobs.context import Excess, JobContext
 from autoreason.jobs.job import Plan, Plans
 from autoreason.keys import sub_key
 from autoreason.parsing.documents import share_changed
@@ -20,6 +20,7 @@ from autoreason.settings import Settings
 from autoreason.story import DRAFTS, REVIEW
 from autoreason.task import Metric, Task
 from autoreason.tournament.challengers import MAX_RIVALS, challenge, choose_draft, write_rival
+from autoreason.tournament.edits import find_excess
 from autoreason.tournament.evidence import survival_chances
 from autoreason.tournament.judges import JUDGE_PROMPTS, seat_calls
 from autoreason.tournament.panel import CodeJudges, confirm, review, review_seats
@@ -131,7 +132,8 @@ def max_plan(settings: Settings) -> Plan:
 
 def _has_rivals(settings: Settings) -> bool:
     """Whether a fresh draft may stand as B, which takes judges who see it."""
-    return settings.rivals and judges_revisions(settings) and settings.judges > 0
+    allowed = settings.rivals and settings.edit == "free"
+    return allowed and judges_revisions(settings) and settings.judges > 0
 
 
 def without_drafts(plans: Plans, drafts: int) -> Plans:
@@ -241,6 +243,8 @@ class Tournament(Strategy):
     def check_task(cls, task: Task, settings: Settings) -> None:
         has_metric = isinstance(task.work, Metric)
         super().check_task(replace(task, work=None) if has_metric else task, settings)
+        if settings.edit != "free" and task.draft is None:
+            raise InvalidInput(f"`edit` {settings.edit} needs a text of yours; give it as `draft`")
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
@@ -307,10 +311,9 @@ class Tournament(Strategy):
             return self.end_pass(number, "inconclusive", None, reason="no critic could be read")
         challengers: dict[Slot, str] = {}
         if findings.outcome != "none":
-            too_long = partial(self._too_long, incumbent.text, missing=findings.missing)
-            challengers = await challenge(
-                self.context, number, incumbent.text, findings.problems, too_long
-            )
+            excess = partial(self._find_excess, incumbent.text, missing=findings.missing)
+            context = dataclasses.replace(self.context, find_excess=excess)
+            challengers = await challenge(context, number, incumbent.text, findings.problems)
         if not challengers:
             if not incumbent.keeps_contract:
                 self._weakness = self._weakness or "it cannot put right what breaks the contract"
@@ -329,7 +332,7 @@ class Tournament(Strategy):
         if len(ballot) == 1:
             winner = next(iter(ballot))
             reason = "no challenger was left"
-            if winner == "A" and "longer" in dropped:
+            if winner == "A" and dropped & {"longer", "changed"}:
                 streak = self.story.streak
                 return self.end_pass(number, "unopposed", "A", streak=streak, reason=reason)
             if winner != "A":
@@ -339,14 +342,15 @@ class Tournament(Strategy):
             return self.end_pass(number, "unjudged", next(iter(challengers)))
         return await self.vote(number, ballot, pass_size(self.settings, ballot), code=self._code)
 
-    def _too_long(self, incumbent: str, text: str, *, missing: bool) -> str:
-        """Why a text grew too much, which judges do not see: they like what is long."""
-        if missing or self.context.task.contract.max_words:
-            return ""
+    def _find_excess(self, incumbent: str, text: str, *, missing: bool) -> Excess | None:
+        """How a text changed or grew too much, which judges do not see: they like what is long."""
         first = self.story.incumbents[0].text
+        excess = find_excess(self.settings, first, incumbent, text)
+        if excess or missing or self.context.task.contract.max_words:
+            return excess
         share = self.growth(first, text)
-        is_long = share > max(self.settings.max_growth, self.growth(first, incumbent))
-        return f"{percent(share)} longer than the first draft" if is_long else ""
+        long = share > max(self.settings.max_growth, self.growth(first, incumbent))
+        return Excess("longer", f"{percent(share)} longer than the first draft") if long else None
 
     def _wants_rival(self, findings: CritiqueResult) -> bool:
         """Whether a fresh draft is to stand in place of the challengers that are not there.

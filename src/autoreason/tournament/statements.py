@@ -146,6 +146,7 @@ def critique(event: events.CritiqueWritten) -> str:
         return f"a critique of {count(count_words(event.prose), 'word')}"
     made_up = {"the quote is not in the text": event.dropped}
     made_up["the records do not say so"] = event.miscited
+    made_up["it takes more than an edit"] = len(event.withheld)
     reasons = [f"{number} left out: {why}" for why, number in made_up.items() if number]
     left_out = f" ({'; '.join(reasons)})" if reasons else ""
     if not event.problems:
@@ -233,6 +234,7 @@ DROPPED = {
     "number": "the metric gives it no number",
     "added": "it says more than the two texts it is made of",
     "longer": "it is much longer, and nothing was missing",
+    "changed": "it is more than an edit",
     "unlisted": "it was written for the merge alone",
 }
 

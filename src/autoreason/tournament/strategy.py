@@ -360,5 +360,5 @@ class Strategy(Job):
         one = changed(self.settings, passes=1, reviewers=0, confirmation=0, drafts=1, max_drafts=1)
         _, likely, _ = self.plans(one) or ({}, {}, {})
         texts = likely.get("reviser", 0) + likely.get("synthesizer", 0)
-        repairs = texts if self.context.task.limited else 0
+        repairs = texts if self.context.task.limited or self.settings.edit != "free" else 0
         return max(1, sum(likely.values()) - likely.get("author", 0) + repairs)

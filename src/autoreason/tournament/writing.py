@@ -8,10 +8,12 @@ from functools import partial
 from textwrap import shorten
 from typing import Any, Literal, NamedTuple
 
+from msgspec import structs
+
 from autoreason.contract import Violation
 from autoreason.events import CritiqueProblem, CritiqueWritten, NoText
 from autoreason.exchange import Message, Outcome, Reply, Request, Role
-from autoreason.jobs.context import JobContext, follow_up, repeat_request
+from autoreason.jobs.context import Excess, JobContext, follow_up, repeat_request
 from autoreason.keys import pass_key, sub_key, try_key
 from autoreason.parsing.critiques import critique_schema, describe, read_critique, split_cited
 from autoreason.parsing.documents import (
@@ -51,11 +53,10 @@ async def write(
     *,
     model: str = "",
     history: Sequence[Message] = (),
-    sources: Sequence[str] = (),
 ) -> WrittenText | MissingText:
     """Ask the author, or this model, for a text; send it back once for a leak and once for a breach of contract.
 
-    It may say nothing that the `sources` do not say, where there are any: that is a breach, too.
+    To go too far beyond the texts it is made of is a breach, too, where there is a remedy.
     """
     model = model or context.settings.models.author
     request = context.request(role, try_key(key, 0), model, prompt, history=history)
@@ -67,20 +68,20 @@ async def write(
     if leaks:
         prompt = context.prompts.render("fix_leak", text=draft.text, leaks=leaks)
         draft = await _send_back(context, request, sub_key(key, "rewrite"), draft, prompt)
-    added = additions(draft.text, sources)
-    breaches = violations(context, draft.text) + added
-    repaired = bool(breaches)
-    if breaches:
+    excess, breaches = context.find_excess(draft.text), violations(context, draft.text)
+    beyond = [excess] if excess and excess.remedy else []
+    repaired = bool(breaches or beyond)
+    if repaired:
         prompt = context.prompts.render(
             "fix_contract",
             text=draft.text,
-            violations=[v.message for v in breaches],
-            fixes=fixes(context, draft.text) + tuple(f"{v.message}; leave it out" for v in added),
+            violations=[v.message for v in breaches] + [each.detail for each in beyond],
+            fixes=[*fixes(context, draft.text), *(f"{e.detail}; {e.remedy}" for e in beyond)],
         )
         draft = await _send_back(context, request, sub_key(key, "repair"), draft, prompt)
     if rewritten or repaired:
         leaks = leaks_in(context, draft.text)
-        breaches = violations(context, draft.text) + additions(draft.text, sources)
+        breaches = violations(context, draft.text)
     return WrittenText(draft.text, draft.notes, rewritten, repaired, leaks, breaches)
 
 
@@ -89,14 +90,14 @@ def violations(context: JobContext, text: str) -> tuple[Violation, ...]:
     return _broken(context, text) + _echo(context, text)
 
 
-def additions(text: str, sources: Sequence[str]) -> tuple[Violation, ...]:
-    """That a text says what its sources do not; nothing where it has none."""
-    added = find_additions(text, *sources) if sources else ()
+def find_addition(text: str, sources: Sequence[str]) -> Excess | None:
+    """That a text says what its sources do not."""
+    added = find_additions(text, *sources)
     if not added:
-        return ()
+        return None
     quoted = ", ".join(f"“{shorten(each, _QUOTED, placeholder=' …')}”" for each in added[:_SHOWN])
     more = f" and {len(added) - _SHOWN} more" if len(added) > _SHOWN else ""
-    return (Violation("added", f"{quoted}{more} cannot be cut from either text"),)
+    return Excess("added", f"{quoted}{more} cannot be cut from either text", "leave it out")
 
 
 def fixes(context: JobContext, text: str) -> tuple[str, ...]:
@@ -234,6 +235,10 @@ async def criticise(
         critique = await ask_critic(
             context, number, critic, text, prompt, quoted=quoted, program=False
         )
+        if context.settings.edit != "free":
+            beyond = tuple(each for each in critique.problems if each.kind == "missing")
+            within = tuple(each for each in critique.problems if each not in beyond)
+            critique = structs.replace(critique, problems=within, withheld=beyond)
         context.emit(critique)
         critiques.append(critique)
         if critique.prose or critique.problems:

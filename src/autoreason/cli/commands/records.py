@@ -132,6 +132,7 @@ def _write_report(book: Journal, result: Result, folder: Path) -> None:
 def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
     from autoreason.cli.outcome import show_text
     from autoreason.cli.transcript import print_changes
+    from autoreason.tournament.edits import find_reasons
 
     if story.writes == "files":
         from autoreason.artifacts.artifact import as_text, make_patch
@@ -155,7 +156,8 @@ def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
     elif story.draft is None:
         raise InvalidInput(f"run {row.id} has no first draft to compare with; see --text")
     else:
-        print_changes(story.draft.text, story.text)
+        reasons = find_reasons(story) if story.writes == "text" else {}
+        print_changes(story.draft.text, story.text, reasons)
 
 
 _OF_ROW = ("created", "updated", "version", "forked_from", "spent")
@@ -164,6 +166,7 @@ _OF_STORY = (*("trajectory", "text", "task", "settings", "drafts", "draft", "pas
 
 def as_object(row: RunRow, result: Result) -> dict[str, Any]:
     from autoreason.pages.fragments import find_quotes
+    from autoreason.tournament.edits import undecided
 
     story = result.story
     faults = ((e, [p for each in e.critiques for p in each.problems]) for e in story.passes)
@@ -178,6 +181,7 @@ def as_object(row: RunRow, result: Result) -> dict[str, Any]:
         "spent_by_role": result.spent_by_role,
         **{name: getattr(story, name) for name in _OF_STORY},
         "quotes": {e.number: find_quotes(e.incumbent, found) for e, found in faults},
+        "undecided": undecided(story),
         "confirmation": story.panels.get("confirmation"),
         "delivered": story.delivered,
     }
@@ -189,6 +193,7 @@ def as_object(row: RunRow, result: Result) -> dict[str, Any]:
     "Files",
     option("--site DIR", "Write a list of runs and a page for each there, for any web server."),
     option("--force", "Write into a folder that is not empty."),
+    option("--changes FILE", "What changed, as suggestions: .patch, .md (CriticMarkup), .docx."),
     option("--patch", "Print what a research run changed, for `git apply`."),
     option("--branch NAME", "Commit what a research run changed, to a new branch on HEAD."),
 )
@@ -211,6 +216,7 @@ def export(
     force: bool,
     patch: bool,
     branch: str | None,
+    changes: Path | None,
     book: Journal,
     **pairs: Any,
 ) -> None:
@@ -235,15 +241,16 @@ def export(
       autoreason export --site public --all
       autoreason export amber-fox --pairs pairs.jsonl
       autoreason export --all --min-agreement 0.6 --chat --pairs - > pairs.jsonl
+      autoreason export amber-fox --changes changes.docx
       autoreason export amber-fox --patch | git apply
       autoreason export amber-fox --branch packing
     """
     from autoreason.artifacts.research_history import ResearchHistory
-    from autoreason.run.export import commit_result, export, make_result_patch
+    from autoreason.run.export import commit_result, export, export_changes, make_result_patch
 
-    if patch + bool(branch) + force + bool(pairs["pairs"]) + bool(site) > 1:
+    if patch + bool(branch) + force + bool(pairs["pairs"]) + bool(site) + bool(changes) > 1:
         raise InvalidInput(
-            "--site, --patch, --branch, --pairs and --force exclude each other; choose one"
+            "--site, --changes, --patch, --branch, --pairs and --force exclude each other; choose one"
         )
     chooses = shared("as_json"), pairs["min_agreement"], pairs["winner_only"], pairs["chat"]
     if not pairs["pairs"] and (any(chooses) or (pairs["every"] and not site)):
@@ -253,6 +260,10 @@ def export(
         return
     if pairs["pairs"]:
         _write_pairs(book, given, pairs)
+        return
+    if changes and len(given) == 1:
+        export_changes(book.story(book.find(given[0]).id), changes)
+        print_message(f"written to {changes}")
         return
     if not 1 <= len(given) <= 2 or (len(given) == 1 and not (patch or branch)):
         raise InvalidInput("give one run, and a folder to export to, --patch or --branch NAME")

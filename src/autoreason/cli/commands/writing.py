@@ -46,6 +46,7 @@ From a delivered text `autoreason fork` goes on.
 @options.text_options
 @group(
     "Start from",
+    options.setting("edit", "--edit HOW", help="Only edit the --draft: light or proof."),
     option("--knowledge FOLDER", "Earlier texts of yours and how they did."),
     option("--knowledge-group NAME", "What this text is for; nothing of it is shown.", rare=True),
     option(

@@ -1,0 +1,148 @@
+"""Word files are read as Markdown and written back with all that did not change."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autoreason import files
+from autoreason.errors import InvalidInput
+from autoreason.report.changes import split_blocks
+from autoreason.run.word_files import read_word_file, write_word_file
+from autoreason.task import Task
+
+docx = pytest.importorskip("docx", reason="python-docx is not installed")
+needs_pandoc = pytest.mark.skipif(shutil.which("pandoc") is None, reason="pandoc is not installed")
+
+TEXT = """\
+# A proposal
+
+We ask for money. It is **not much**.
+
+## Steps
+
+- Buy wood
+
+- Build a *shed*
+
+1. Paint it
+
+Yours, Kim"""
+
+
+@pytest.fixture
+def letter(tmp_path: Path) -> Path:
+    """A document with formatting, a table, and an empty paragraph."""
+    made = docx.Document()
+    made.add_heading("A proposal", 1)
+    asked = made.add_paragraph(style="Quote")
+    asked.add_run("We ask for money. It is ").font.size = 254000
+    asked.add_run("not much").bold = True
+    asked.add_run(".")
+    made.add_heading("Steps", 2)
+    made.add_paragraph("Buy wood", style="List Bullet")
+    made.add_paragraph("Build a ", style="List Bullet").add_run("shed").italic = True
+    made.add_table(1, 1).cell(0, 0).text = "12 EUR"
+    made.add_paragraph("Paint it", style="List Number")
+    made.add_paragraph()
+    made.add_paragraph("Yours, Kim").paragraph_format.alignment = 2
+    made.save(str(tmp_path / "letter.docx"))
+    return tmp_path / "letter.docx"
+
+
+def body(path: Path) -> list[Any]:
+    return [*docx.Document(str(path)).element.body]
+
+
+def test_it_is_read_as_markdown(letter: Path) -> None:
+    assert read_word_file(letter) == TEXT
+
+
+def test_what_did_not_change_is_written_back_as_it_was(letter: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.docx"
+    changed = TEXT.replace("for money", "for 900 EUR").replace("- Buy wood\n\n", "")
+    changed += "\n\n## Thanks\n\n- To **all**"
+    write_word_file(changed, out, Task(brief="", draft_file=str(letter)))
+    assert read_word_file(out) == changed
+    before, after = ([each.xml for each in body(path)] for path in (letter, out))
+    assert before[0] == after[0], "the heading"
+    assert before[5:9] == after[4:8], "the table, the empty paragraph and the signature"
+    found = docx.Document(str(out)).paragraphs
+    assert (found[1].style.name, found[1].runs[0].font.size) == ("Quote", 254000)
+    assert [each.style.name for each in found[-2:]] == ["Heading 2", "List Bullet"]
+
+
+def test_without_a_document_of_its_own_a_text_becomes_a_new_one(tmp_path: Path) -> None:
+    write_word_file(TEXT, tmp_path / "new.docx", None)
+    text = read_word_file(tmp_path / "new.docx")
+    assert split_blocks(text) == split_blocks(TEXT)
+
+
+def answered(path: Path, answer: str) -> list[str]:
+    """Its paragraphs, as pandoc reads them with all changes accepted or rejected."""
+    command = ["pandoc", f"--track-changes={answer}", "-t", "plain", "--wrap=none", str(path)]
+    read = subprocess.run(command, capture_output=True, check=True, text=True).stdout
+    return [line.strip(" -1.") for line in read.split("\n") if line.strip(" -1.")]
+
+
+@needs_pandoc
+@pytest.mark.parametrize("own", [True, False])
+def test_tracked_changes_lead_to_either_text(own: bool, letter: Path, tmp_path: Path) -> None:
+    task = Task(brief="", draft_file=str(letter)) if own else None
+    out = tmp_path / "changes.docx"
+    changed = TEXT.replace("for money", "for 900 EUR").replace("- Buy wood\n\n", "")
+    changed = changed.replace("Yours", "Thank you.\n\nYours").replace("## Steps", "## Next steps")
+    write_word_file(changed, out, task, before=TEXT)
+    for answer, text in (("accept", changed), ("reject", TEXT)):
+        write_word_file(text, tmp_path / f"{answer}.docx", task)
+        assert answered(out, answer) == answered(tmp_path / f"{answer}.docx", "all")
+    tracked = answered(out, "all")
+    assert tracked[1].count("It is not much") == 1, "a sentence that is the same is not marked"
+
+
+LINES = st.sampled_from(
+    [
+        *("# A plan", "## Cost", "We ask for more. It is **not** much.", "- Wood", "1. *Paint* it"),
+        *("We ask for less. It is *not* much.", "Nobody knows.", "Yours, Kim", "", "- Wood or so"),
+    ]
+)
+TEXTS = st.lists(LINES, min_size=1, max_size=6).map("\n\n".join).filter(str.strip)
+
+
+@settings(max_examples=25, deadline=None)
+@given(TEXTS, TEXTS)
+def test_all_changes_accepted_give_one_text_and_rejected_the_other(before: str, after: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "changes.docx")
+        write_word_file(after, path, None, before)
+        for left_out, kept, text in (("del", "ins", after), ("ins", "del", before)):
+            found = []
+            for paragraph in docx.Document(str(path)).paragraphs:
+                of = f"(.//w:t | .//w:delText)[not(ancestor::w:{left_out})]"
+                words = "".join(each.text for each in paragraph._p.xpath(of))
+                marked = paragraph._p.xpath(f"w:pPr/w:rPr/w:{left_out}")
+                assert not (marked and words), "a paragraph that goes takes no words with it"
+                found += words.split()
+            bare = [block.text.replace("*", "") for block in split_blocks(text)]
+            assert found == " ".join(bare).split(), kept
+
+
+def test_what_is_not_installed_or_cannot_be_read_is_said_in_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "broken.docx"
+    broken.write_text("no document")
+    with pytest.raises(InvalidInput, match=r"cannot read .*; save it again as \.docx"):
+        read_word_file(broken)
+    monkeypatch.setattr(files, "find_spec", lambda _: None)
+    with pytest.raises(InvalidInput, match=r"run `pip install 'autoreason\[docx\]'`"):
+        files.check_output(tmp_path / "out.docx")
+    with pytest.raises(InvalidInput, match=r"turn it into a \.docx with pandoc"):
+        files.check_output(tmp_path / "out.odt")
