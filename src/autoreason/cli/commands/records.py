@@ -151,7 +151,7 @@ def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
             f"run {row.id} has no text{yet}; `autoreason show {row.id}` has the rest"
         )
     if not diff:
-        show_text(story.text, bare=True, prose=story.writes == "text")
+        show_text(story.output or "", bare=True, prose=story.writes == "text")
     elif story.draft is None:
         raise InvalidInput(f"run {row.id} has no first draft to compare with; see --text")
     else:
@@ -179,6 +179,7 @@ def as_object(row: RunRow, result: Result) -> dict[str, Any]:
         **{name: getattr(story, name) for name in _OF_STORY},
         "quotes": {e.number: find_quotes(e.incumbent, found) for e, found in faults},
         "confirmation": story.panels.get("confirmation"),
+        "alternatives": story.alternatives,
         "delivered": story.delivered,
     }
 
