@@ -31,9 +31,9 @@ FINISHED: frozenset[str] = frozenset(get_args(Finished))
 """A text was delivered; `done` ends what has no passes. Everything else that is not running can be resumed."""
 NoText = Literal["truncated", "refused", "empty"]
 """Why an author gave no text."""
-WorseReason = Literal["metric", "number", "added", "longer", "changed", "leak"]
+WorseReason = Literal["metric", "number", "added", "longer", "changed", "leak", "alike"]
 """Its number is worse, or it has none; it says more than the texts it may only cut; it is too long, or more than an
-edit; or it gives itself away, which no judge would see."""
+edit; it gives itself away, which no judge would see; or it is too much like a text that it is to differ from."""
 DropReason = Literal[NoText, WorseReason, "clone", "contract", "tests", "unlisted"]
 
 
@@ -371,6 +371,27 @@ class ReviewDecided(Event, frozen=True, kw_only=True):
     """How far judges put younger texts before older ones: 1 always, 0 as often as not, -1 never."""
     back: bool = False
     """Whether the run goes on from its winner and not from the latest text."""
+
+
+class Alternative(Struct, frozen=True):
+    """One of several texts to choose from."""
+
+    name: str
+    text: str
+    share: float | None = None
+    """How often fresh judges put it before another of them; None where none were asked or could be read."""
+    low: float | None = None
+    high: float | None = None
+    """95 % interval of the share, for all of them together."""
+
+
+class AlternativesRanked(Event, frozen=True, kw_only=True):
+    """Several texts to choose from, best first: by judges who chose none of them, where such judges were asked."""
+
+    wanted: int
+    texts: tuple[Alternative, ...]
+    leads: bool
+    """Whether these judges prefer the first to the others beyond chance."""
 
 
 class Survival(Struct, frozen=True, kw_only=True):

@@ -59,8 +59,8 @@ class Refine(JobType, frozen=True, kw_only=True, tag="refine"):
     strategy: Annotated[
         str,
         "`autoreason`, or a rival: `single`, `conservative`, `improve`, `harsh`, `critique_revise` and "
-        "`self_refine`, in which no one judges, `best_of_n`, in which a panel chooses a draft; or your own, "
-        "`file.py:Class`.",
+        "`self_refine`, in which no one judges, `best_of_n`, in which a panel chooses a draft, `alternatives`, in "
+        "which it chooses several; or your own, `file.py:Class`.",
     ] = "autoreason"
     strategy_options: Annotated[
         dict[str, Any], "What only this strategy understands, such as n=4 for `best_of_n`."
@@ -80,7 +80,7 @@ class Refine(JobType, frozen=True, kw_only=True, tag="refine"):
 
     @property
     def is_sampling(self) -> bool:
-        return self.strategy == "best_of_n"
+        return self.strategy in ("best_of_n", "alternatives")
 
 
 class Judge(JobType, frozen=True, kw_only=True, tag="judge"):

@@ -50,6 +50,7 @@ _FEW_JUDGES = 3
 MAX_JUDGES = 99
 MAX_DRAFTS = 10
 """As many texts as a judge is asked to rank."""
+MAX_ALTERNATIVES = 7
 MAX_REVISERS = 3
 """With A and AB five texts: the most whose rankings a ballot's schema lists one by one."""
 MAX_PASSES = 1000

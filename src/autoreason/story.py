@@ -25,6 +25,9 @@ REVIEW = "review"
 DRAFTS = "drafts"
 """The stage of the panel that chooses among several drafts."""
 
+ALTERNATIVES = f"{CONFIRMATION}/alternatives"
+"""The stage of the panel that ranks several texts to choose from."""
+
 Other = TypeVar("Other", bound=events.Event)
 
 
@@ -215,6 +218,18 @@ class Story:
         if self.end:
             return self.end.text
         return self.chosen.text if self.chosen else None
+
+    @property
+    def alternatives(self) -> events.AlternativesRanked | None:
+        """The texts to choose from; None where one was asked for, or they are not ranked yet."""
+        return next(iter(self.of(events.AlternativesRanked)), None)
+
+    @property
+    def output(self) -> str | None:
+        """What is handed over: its text, or all alternatives, best first, one a line where all of them are lines."""
+        texts = [each.text for each in self.alternatives.texts] if self.alternatives else []
+        between = "\n\n---\n\n" if any("\n" in each for each in texts) else "\n"
+        return between.join(texts) if texts else self.text
 
     @property
     def origin(self) -> str:

@@ -24,7 +24,9 @@ from autoreason.parsing.documents import (
     find_leaks,
     find_sentences,
     read_document,
+    read_list,
     same_text,
+    too_alike,
     without_opener,
 )
 from autoreason.prompts import PromptSet, built_in
@@ -463,3 +465,60 @@ def test_every_pattern_is_compiled_when_it_is_used() -> None:
     assert len(ours) > 40
     for each in ours:
         assert each.search("") is None or each.match("") is not None
+
+
+A_LIST = ["Read on Sundays", "Don’t knock, we are open"]
+
+
+@cases(
+    ("reply", "texts"),
+    [
+        (json.dumps({"texts": A_LIST}), A_LIST),
+        (json.dumps(A_LIST), A_LIST),
+        (json.dumps({"texts": [f"{n}. {text}" for n, text in enumerate(A_LIST, 1)]}), A_LIST),
+        (json.dumps(["Sunday 9: doors open", A_LIST[0]]), ["Sunday 9: doors open", A_LIST[0]]),
+        (json.dumps({"1": A_LIST[0], "2": A_LIST[1]}), A_LIST),
+        ("1. Read on Sundays\n2. Don’t knock, we are open", A_LIST),
+        ("1) “Read on Sundays”\n2) “Don’t knock, we are open”", A_LIST),
+        ("- Read on Sundays\n- Don’t knock, we are open\n", A_LIST),
+        ("* **Read on Sundays**\n\n* **Don’t knock, we are open**", A_LIST),
+        (
+            "Here are two:\n\nHeadline 1: Read on Sundays\nHeadline 2: Don’t knock, we are open",
+            A_LIST,
+        ),
+        ("**1.** Read on Sundays\n**2.** Don’t knock, we are open\n\nTell me which!", A_LIST),
+        ("Here are two:\nRead on Sundays\nDon’t knock, we are open", A_LIST),
+        ("1. Read on Sundays", A_LIST[:1]),
+        ("Read on Sundays", A_LIST[:1]),
+        (
+            "1. She said “read”\n2. 2 for 1 – “today” only",
+            ["She said “read”", "2 for 1 – “today” only"],
+        ),
+        ("1. Two lines\n   of one text\n2. Another", ["Two lines\n   of one text", "Another"]),
+        ("[1, 2]", []),
+        ("", []),
+    ],
+)
+def test_a_list_is_read_whatever_marks_its_items(reply: str, texts: list[str]) -> None:
+    assert read_list(reply) == texts
+
+
+@cases(
+    ("one", "other", "alike"),
+    [
+        ("Read on Sundays", "read on  Sundays!", True),
+        ("Your library now opens on Sundays", "Now open on Sundays: your library", True),
+        ("The library opens early", "The library opens for those who work", True),
+        ("The library opens early", "The door opens for those who work", False),
+        ("Read on Sundays", "Bring the children, leave with dragons", False),
+        ("日曜も開館、本と過ごす", "日曜も開館、静かな朝", True),
+        (" ".join(map(str, range(60))), " ".join(map(str, range(12, 72))), True),
+        (" ".join(map(str, range(60))), " ".join(map(str, range(24, 84))), False),
+        # Longer texts may have the same heading.
+        (" ".join(map(str, range(60))), "0 1 2 " + " ".join(map(str, range(70, 130))), False),
+    ],
+)
+def test_texts_are_too_alike_by_their_words_or_by_how_short_ones_begin(
+    one: str, other: str, alike: bool
+) -> None:
+    assert too_alike(one, other) == too_alike(other, one) == alike

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -64,6 +65,10 @@ SELDOM = ("voting", "balanced_orders")
 
 
 def numbered(request: Request) -> str:
+    """Texts of which none is like another."""
+    mark = request.key.replace("/", "")
+    if request.schema:
+        return json.dumps({"texts": [f"{mark}{n} is{n} text{n}" for n in range(6)]})
     return document(f"The text of {request.key.replace('/', ' ')}.")
 
 
@@ -107,8 +112,9 @@ async def test_requests_depend_on_what_a_strategy_declares_and_on_nothing_else(
     assert usual.settings
     for name, value in OTHER.items():
         used = not unused_setting(usual.settings, [name], [kind.used_settings])
-        if name == "edit" or (name == "protocol" and strategy == "best_of_n"):
-            # It has no review, without which there is nothing to choose with; an edit is refused.
+        best = strategy in ("best_of_n", "alternatives")
+        if name == "edit" or (name == "protocol" and best):
+            # They have no review, without which there is nothing to choose with; an edit is refused.
             continue
         same = (await played(strategy, name, value)).requests == usual.requests
         assert same or used, f"{strategy} looks at {name}"

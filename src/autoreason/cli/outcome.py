@@ -266,7 +266,7 @@ def end_run(result: Result, options: OutputOptions, console: Console | None) -> 
 def _next_commands(result: Result) -> list[str]:
     if not result.finished or result.story.writes != "text":
         return []
-    changed = result.story.draft and result.origin != "draft"
+    changed = result.story.draft and result.origin != "draft" and not result.alternatives
     hints = [*(["autoreason show --diff    what changed"] if changed else []), _PAGE]
     # With the option that names a journal, two do not fit into one line.
     return ["", *(hints if shared("journal") else ["        ".join(hints)])]
@@ -293,7 +293,7 @@ def _how_to_go_on(result: Result, options: str = "") -> str:
 
 def _end_text(result: Result, options: OutputOptions) -> Ending:
     status = EXIT[result.status]
-    text = result.story.text if status in USABLE else None
+    text = result.story.output if status in USABLE else None
     problem = f"{result.conclusion}; {_how_to_go_on(result)}" if status else ""
     if result.violations and not status:
         broken = violations(result.violations)

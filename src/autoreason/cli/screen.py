@@ -345,8 +345,8 @@ def _votes(live: Live, stage: str, usual: int) -> str:
     ballots = story.closing_ballots if stage == REVIEW else []
     if stage.startswith("pass/"):
         ballots = story.passes[-1].ballots
-    elif stage in story.panels:
-        ballots = story.panels[stage].ballots
+    elif names := [each for each in story.panels if each.startswith(stage)]:
+        ballots = story.panels[names[0]].ballots
     asked = {Key.parse(call.key).number("judge") for call in calls}
     seats = asked | {each.seat for each in ballots}
     in_review = story.reviews[-1].ballots if stage == REVIEW and story.reviews else []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from autoreason import events
 from autoreason.keys import judge_of
 from autoreason.report.numbers import count, lines
-from autoreason.story import CONFIRMATION, DRAFTS, RecordedPass, Story
+from autoreason.story import ALTERNATIVES, CONFIRMATION, DRAFTS, RecordedPass, Story
 from autoreason.tournament.rounds import describe_faults, is_new_draft, tell
 from autoreason.tournament.statements import DROPPED, violations
 from autoreason.wording import KINDS, kind_of, numeral
@@ -153,14 +153,14 @@ def _vote(event: events.BallotCast, story: Story) -> str:
 
 
 def _name_panel(stage: str) -> str:
-    return _STAGES.get(stage) or in_words(stage.replace("/", " "))
+    return _STAGES.get(stage.removesuffix("/alternatives")) or in_words(stage.replace("/", " "))
 
 
 def _panel(event: events.PanelDecided) -> str:
     stage = _name_panel(event.stage)
     if event.verdict is None:
         return f"{stage}: too few rankings could be read"
-    if event.stage == CONFIRMATION:
+    if event.stage in (CONFIRMATION, ALTERNATIVES):
         return f"{stage}: {count(event.verdict.ballots, 'ranking')}"
     return f"{stage}: {'a tie' if event.verdict.tied else f'{event.verdict.winner} leads'}"
 

@@ -77,6 +77,8 @@ def print_overview(row: RunRow, result: Result) -> None:
 def _drafts(story: Story) -> list[RoundLine]:
     """Of several drafts no one is made from another."""
     found = []
+    if many := story.alternatives:
+        return [RoundLine(FIRST_DRAFT, x.name, statements.standing(x), x.text) for x in many.texts]
     for number, each in enumerate(story.incumbents, 1):
         chosen = ", chosen" if story.end and each.name == story.origin else ""
         size = numbers.count(count_words(each.text), "word")

@@ -111,7 +111,7 @@ def _outcome(row: RunRow, story: Story | None) -> str:
     if row.state in _PAUSED:
         return _PAUSED[row.state]
     delivered = story.delivered
-    if delivered is None or story.writes != "text":
+    if delivered is None or story.writes != "text" or story.alternatives:
         return "done"
     if delivered.ended_by == "person":
         return "accepted"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
+from autoreason.exchange import Schema
 from autoreason.jobs.context import BOUNDARY
 from autoreason.parsing import pattern
 from autoreason.prompts import PromptSet
@@ -28,6 +30,17 @@ _MARK = re.compile(
 )
 _WORD_OR_SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 """Words; of scripts without spaces single characters."""
+SHORT = 30
+"""Words below which several texts are written in one reply."""
+_FIELDS = {"texts": {"type": "array", "items": {"type": "string"}}}
+LIST = Schema(
+    "list",
+    {"type": "object", "properties": _FIELDS, "required": ["texts"], "additionalProperties": False},
+    "Answer with a numbered list and nothing else: each text in a line of its own.",
+)
+_ITEM = pattern(r"(?m)^[ \t]*(?:[-*+•–—]|[*_]*\(?(?:[^\W\d]+ )?\d{1,2}[.):][*_]*)[ \t]+(?=\S)")
+"""`1.`, `2)`, `-`, `**Headline 3:**`."""
+_AROUND = pattern(r"[*_`]*[\"“”„«»]?([^*_`\"“”„«»]+)[\"“”«»]?[*_`]*")
 _FENCED = re.compile(r"\A```(?:markdown|md|text|json)?[ \t]*\n(.*?)\n```\s*\Z", re.DOTALL)
 
 
@@ -71,6 +84,31 @@ def share_changed(one: str, other: str) -> float:
     counts, others = (Counter(_WORD_OR_SIGN.findall(text.casefold())) for text in (one, other))
     total = counts.total() + others.total()
     return (total - 2 * (counts & others).total()) / total if total else 0.0
+
+
+def too_alike(one: str, other: str) -> bool:
+    """Whether too few words of two texts differ for a choice between them, or short ones begin with the same three."""
+    words, others = (_WORD_OR_SIGN.findall(text.casefold()) for text in (one, other))
+    if max(len(words), len(others)) < SHORT:
+        return words[:3] == others[:3] or share_changed(one, other) < 0.4
+    return share_changed(one, other) < 0.25
+
+
+def read_list(reply: str) -> list[str]:
+    """Texts in JSON, or in a list without its numbers, bullets and quotation marks, or else in lines."""
+    try:
+        value = json.loads(reply)
+        items = value.get("texts", [*value.values()]) if isinstance(value, dict) else value
+        items = [each for each in items if isinstance(each, str)]
+        is_marked = all(map(_ITEM.match, items))
+        items = [_ITEM.sub("", each, 1) if is_marked else each for each in items]
+    except (TypeError, ValueError, RecursionError):
+        lead, *marked = _ITEM.split(reply.strip())
+        items = [each.split("\n\n")[0] for each in marked]
+        if not marked or (lead and not marked[1:]):
+            items = [line for line in reply.splitlines() if not line.rstrip().endswith(":")]
+    bare = (_AROUND.fullmatch(each.strip()) or (each,) * 2 for each in items)
+    return [each[1].strip() for each in bare if each[1].strip()]
 
 
 def _bare(body: str) -> str:

@@ -82,6 +82,7 @@ VARIABLES = {
     "lens": Variable("the one thing a specialist looks at; empty for other judges", "clarity", ""),
     "memory": Variable("the memory limit in MB", 512),
     "metric": Variable("the name of the number that decides", "level_ms"),
+    "number": Variable("how many texts to write", 3, 1),
     "patterns": Variable("the paths and globs that may be changed", ["tide.py", "*.toml"]),
     "program": Variable("the current program", "print(3)"),
     "programs": Variable(
@@ -116,6 +117,7 @@ VARIABLES = {
         "what the artifact has reached and how much its number varies",
         "It stands at 3 with noise 1",
     ),
+    "taken": Variable("texts that are there already; may be empty", ["Low water."], []),
     "text": Variable("the current text", "Low water."),
     "texts": Variable("the two texts to join", ["Low water.", "High water."]),
     "title": Variable("the problem's title; may be empty", "Sums", ""),

@@ -249,7 +249,7 @@ def _texts(story: Story) -> dict[str, str]:
         files |= {f"result/{path}": text for path, text in result.files.items()}
         files["result.patch"] = make_patch(result.start, result.files)
         files["trials.json"] = _pretty(story.of(TrialDecided))
-    files["final.py" if solved else "final.md"] = story.text
+    files["final.py" if solved else "final.md"] = story.output
     return {path: text for path, text in files.items() if text}
 
 

@@ -107,7 +107,7 @@ def measure_knowledge(
 @checked
 def plan_ab(
     run: RecordedRun,
-    texts: int = 3,
+    texts: int | None = None,
     *,
     base: float = 0.2,
     lift: float = 0.1,
@@ -119,7 +119,7 @@ def plan_ab(
     Args:
         run: The run's name, a part of it that no other has, or its result.
         texts: How many: what was delivered, the first draft, then others; of three to five one
-            is drawn, of more two.
+            is drawn, of more two. Without a number all alternatives of the run, or else three.
         base: The share that the first draft is expected to reach, such as 0.2 of readers who open.
         lift: The smallest rise worth finding, as a share of that.
         readers: All readers there are; given, the plan says which rise they can show, whatever `lift` is.

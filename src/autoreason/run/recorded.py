@@ -220,7 +220,7 @@ def _forked_settings(before: Settings, choice: ModelChoice, options: Mapping[str
     names = _TERMS if isinstance(before.job, Research) else Refine.__struct_fields__
     if own := {name: options[name] for name in names if options.get(name) is not None}:
         if "strategy" in own:
-            own["strategy"] = strategy_name(own["strategy"])
+            own = {"strategy_options": {}} | own | {"strategy": strategy_name(own["strategy"])}
         changes["job"] = make_struct(type(before.job), asdict(before.job) | own)
     changes |= change_servers(before, models, options)
     changes["budget"] = change_budget(before.budget, options.get("budget"))

@@ -60,10 +60,12 @@ def refine(
         'capped'
     """
     choice = ModelChoice.writing(model, options)
-    job = Refine(
-        strategy=strategy_name(options.get("strategy") or "autoreason"),
-        strategy_options=options.get("strategy_options") or {},
-    )
+    strategy, own = options.get("strategy") or "autoreason", options.get("strategy_options") or {}
+    if several := options.get("alternatives"):
+        if own or options.get("strategy"):
+            raise InvalidInput("`alternatives` is a strategy of its own; leave out `strategy`")
+        strategy, own = "alternatives", {"n": several}
+    job = Refine(strategy=strategy_name(strategy), strategy_options=own)
     task = task_in(brief, options)
     for name, extras in _GO_WITH.items():
         extra = next((each for each in extras if each in options), "")

@@ -20,7 +20,7 @@ from autoreason.errors import (
     ProviderFailed,
     Stopped,
 )
-from autoreason.events import FINISHED, EndedBy, Evidence, Status
+from autoreason.events import FINISHED, Alternative, EndedBy, Evidence, Status
 from autoreason.exchange import Spent
 from autoreason.files import Place
 from autoreason.job_types import Certify
@@ -62,6 +62,11 @@ class Result(Report):
         if self.story.text is None:
             raise self._missing("text")
         return self.story.text
+
+    @property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """The texts to choose from, best first; none where one was asked for, or the run paused."""
+        return self.story.alternatives.texts if self.story.alternatives else ()
 
     @property
     def ended_by(self) -> EndedBy | None:
@@ -189,6 +194,7 @@ class Result(Report):
             **run_fields(self),
             "ended_by": self.ended_by,
             "text": self.story.text,
+            "alternatives": self.alternatives,
             "criteria": self.story.task.criteria if self.story.task else (),
             "origin": self.origin,
             "passes": self.passes,

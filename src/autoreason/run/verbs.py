@@ -49,6 +49,7 @@ from autoreason.models.pool import ModelPool
 from autoreason.run.result import Result, StopSwitch
 from autoreason.settings import (
     LIMITS,
+    MAX_ALTERNATIVES,
     ROLE_MODELS,
     SETTING_DOCS,
     BallotForm,
@@ -215,6 +216,7 @@ class TaskOptions(WriteOptions, total=False):
 class RefineOptions(TaskOptions, total=False):
     """Keyword arguments of `refine`."""
 
+    alternatives: Annotated[int, Meta(ge=2, le=MAX_ALTERNATIVES), "Different texts to choose from."]
     strategy: str
     strategy_options: dict[str, Any]
     metric: Annotated[str, "A command or `file.py:function` that gives a text a number."]

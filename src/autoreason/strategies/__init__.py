@@ -7,24 +7,30 @@ from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
+from autoreason import events
+from autoreason.contract import count_words
 from autoreason.errors import InvalidInput, PanelFailed
-from autoreason.events import CritiqueWritten, Delivered
+from autoreason.events import CritiqueWritten, Delivered, Incumbent
 from autoreason.exchange import Message, Outcome
 from autoreason.job_types import AnyJob, Refine
 from autoreason.jobs.context import repeat_request, use_in_order
 from autoreason.jobs.job import Job, Plan, own_options, panel_attempts
-from autoreason.keys import attempt_stage, pass_key, try_key
+from autoreason.keys import attempt_stage, pass_key, sub_key, try_key
+from autoreason.parsing.documents import SHORT, too_alike
 from autoreason.plugins import load
 from autoreason.report.numbers import count
-from autoreason.settings import MAX_DRAFTS, ROLE_MODELS, SETTING_DOCS, Settings
-from autoreason.story import REVIEW, Story
-from autoreason.tournament.challengers import write_draft
+from autoreason.settings import MAX_ALTERNATIVES, MAX_DRAFTS, ROLE_MODELS, SETTING_DOCS, Settings
+from autoreason.stats import BEYOND_CHANCE
+from autoreason.story import ALTERNATIVES, DRAFTS, REVIEW, Story
+from autoreason.tournament.challengers import WorseText, prepare_draft, write_draft
+from autoreason.tournament.evidence import standings
 from autoreason.tournament.judges import JUDGE_PROMPTS, JUDGE_SETTINGS, seat_calls
 from autoreason.tournament.loop import MAX_CALLS_PER_TEXT, TRIES
-from autoreason.tournament.panel import confirm, review
+from autoreason.tournament.panel import Panel, confirm, review
 from autoreason.tournament.strategy import Ending, Strategy
+from autoreason.tournament.voting import PanelSize
 from autoreason.tournament.writing import (
     CRITIC_SETTINGS,
     CRITICS,
@@ -35,6 +41,7 @@ from autoreason.tournament.writing import (
     revise,
     reviser_key,
     write,
+    write_several,
 )
 
 BUILT_IN = {
@@ -46,6 +53,7 @@ BUILT_IN = {
     "critique_revise": "autoreason.strategies:CritiqueRevise",
     "best_of_n": "autoreason.strategies:BestOfN",
     "self_refine": "autoreason.strategies:SelfRefine",
+    "alternatives": "autoreason.strategies:Alternatives",
 }
 _ALWAYS_USED = (
     *("strategy", "strategy_options", "seed", "max_tokens"),
@@ -203,7 +211,8 @@ class Samples(Struct, frozen=True, kw_only=True):
 
 
 def sample_count(settings: Settings) -> int:
-    return own_options(settings, Samples).n
+    n = own_options(settings, Samples).n
+    return max(n, min(2 * n, MAX_ALTERNATIVES)) if settings.job.name == "alternatives" else n
 
 
 def name_drafts(text: str) -> str:
@@ -213,13 +222,13 @@ def name_drafts(text: str) -> str:
 
 def sampled_draft(story: Story, number: int) -> str:
     """`draft 6 of 8`: what a pass of `best_of_n` is; within a comparison the budget decides how many there are."""
-    of = f" of {sample_count(story.settings)}" if story.settings else ""
-    return f"draft {number}{of}"
+    most = sample_count(story.settings) if story.settings else 0
+    return f"draft {number} of {most}" if number <= most else f"draft {number}"
 
 
 class BestOfN(Strategy):
     summary = "independent drafts (option n, default 6), the best by a blind panel"
-    prompts = JUDGE_PROMPTS
+    prompts: ClassVar[tuple[str, ...] | None] = JUDGE_PROMPTS
     options_type = Samples
     used_settings = (*JUDGE_SETTINGS, "reviewers", "ballot_texts", "confirmation", "protocol")
 
@@ -235,10 +244,13 @@ class BestOfN(Strategy):
             await review(self.context, drafts, max_texts=MAX_DRAFTS, stage=stage)
             if self.story.closing_review is None or self.story.closing_review.verdict:
                 best = self.story.chosen or self.incumbent
-                winner = await confirm(self.context, drafts[0], best)
+                winner = await self._confirm(drafts, best)
                 chosen = Ending("drafts", f"the best of {count(len(drafts), 'draft')}")
                 return self.deliver("done", chosen, winner)
         raise PanelFailed(f"too few ballots were valid to choose among {len(drafts)} drafts")
+
+    async def _confirm(self, drafts: Sequence[Incumbent], best: Incumbent) -> Incumbent:
+        return await confirm(self.context, drafts[0], best)
 
     async def _write_at_once(self) -> None:
         numbers = range(2, sample_count(self.settings) + 1)
@@ -272,12 +284,79 @@ class BestOfN(Strategy):
         super().check(settings)
         if not settings.reviewers:
             raise InvalidInput(
-                "best_of_n needs a panel to choose with; set `reviewers` to 2 or more"
+                f"{settings.job.name} needs a panel to choose with; set `reviewers` to 2 or more"
             )
 
 
 def _judges(settings: Settings) -> int:
     return settings.reviewers + settings.confirmation
+
+
+_FURTHER = 3
+"""How often texts are asked for once more, in place of those that are too alike or break a limit."""
+
+
+class Alternatives(BestOfN):
+    summary = "different texts to choose from (option n, default 6), ranked by a blind panel"
+    prompts = ("alternatives", *JUDGE_PROMPTS)
+
+    async def write_draft(self) -> Incumbent:
+        await prepare_draft(self.context, self._prompt(1))
+        return self.incumbent
+
+    async def _write_at_once(self) -> None:
+        """Texts that differ, short ones several in a reply, until as many keep all limits as judges choose from."""
+        words = self.context.task.contract.max_words, count_words(self.incumbent.text)
+        is_short, most = min(filter(None, words)) < SHORT, sample_count(self.settings)
+        judges = _judges(self.settings) * seat_calls(self.settings).usual
+        for attempt in range(_FURTHER if is_short else most + _FURTHER):
+            missing = most - len(self._kept)
+            if not missing or not self.affords_another(judges):
+                return
+            asked = self.context, sub_key(DRAFTS, attempt), self._prompt(missing if is_short else 1)
+            for each in await write_several(*asked) if is_short else [await write_draft(*asked)]:
+                if isinstance(each, WrittenText) and len(self._kept) < most:
+                    self.begin_pass(len(self.story.passes) + 2)
+                    alike = any(too_alike(each.text, other) for other in self._kept)
+                    taken = WorseText(each.text, "", "alike") if alike else each
+                    self.take(len(self.story.passes) + 1, taken)
+
+    _write_what_fits = _write_at_once
+
+    @property
+    def _kept(self) -> list[str]:
+        return [each.text for each in self.story.incumbents if each.keeps_contract]
+
+    def _prompt(self, number: int) -> str:
+        broken = dict.fromkeys(each.message for broken in self.story.breaches for each in broken)
+        shown = {"number": number, "taken": self._kept, "violations": [*broken]}
+        return self.context.prompt("alternatives", pass_key(len(self.story.passes)), **shown)
+
+    async def _confirm(self, drafts: Sequence[Incumbent], best: Incumbent) -> Incumbent:
+        """The best of the texts, by judges who chose none: ballots that chose a text favour it, even at random."""
+        review, texts = self.story.closing_review, {each.name: each.text for each in drafts}
+        points = review.verdict.scores if review and review.verdict else {best.name: 0}
+        wanted, judges = own_options(self.settings, Samples).n, self.settings.confirmation
+        ranked = sorted(points, key=points.__getitem__, reverse=True)[:wanted]
+        verdict, stands = None, dict[str, tuple[float | None, ...]]()
+        if ranked[1:] and judges:
+            shown = {name: texts[name] for name in ranked}
+            panel = Panel(self.context, ALTERNATIVES, shown, PanelSize(judges))
+            verdict = await panel.run()
+            self.emit(events.PanelDecided(stage=ALTERNATIVES, verdict=verdict))
+            if verdict:
+                ranked.sort(key=verdict.scores.__getitem__, reverse=True)
+                stands = {n: astuple(each)[:3] for n, each in standings(panel.rankings).items()}
+        found = [events.Alternative(name_drafts(n), texts[n], *stands.get(n, ())) for n in ranked]
+        first = verdict is not None and verdict.margin > 0 and verdict.chance <= BEYOND_CHANCE
+        self.emit(events.AlternativesRanked(wanted=wanted, texts=tuple(found), leads=first))
+        return next(each for each in drafts if each.name == ranked[0])
+
+    @classmethod
+    def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
+        low, likely, high = super().plans(settings)
+        most = (1 + sample_count(settings) + _FURTHER) * MAX_CALLS_PER_TEXT
+        return {**low, "author": 2}, likely, {**high, "author": most}
 
 
 _MAX_ROUNDS = 3

@@ -92,11 +92,12 @@ class AbPlan(Report):
         columns = [*words("code"), *figures("words"), *words("text")]
         begun = zip(self.arms, _begins([arm.text for arm in self.arms]), strict=True)
         rows = [(arm.code, str(count_words(arm.text)), begins) for arm, begins in begun]
-        drawn = count(sum(arm.chosen == "random" for arm in self.arms), "text")
+        drawn = sum(arm.chosen == "random" for arm in self.arms)
         sentences = [
-            ("Split", "equal and at random, reader by reader; nobody knows which is which"),
-            ("Drawn", f"{drawn} at random, so that not only winners are ever tried"),
+            ("Split", "equal and at random, reader by reader; nobody knows which is which")
         ]
+        said = f"{count(drawn, 'text')} at random, so that not only winners are ever tried"
+        sentences += [("Drawn", said)] * bool(drawn)
         if self.unchanged:
             why = "is what the run delivered; the others here are texts that it did not keep"
             sentences.insert(0, ("First draft", why))
@@ -122,7 +123,7 @@ class AbPlan(Report):
 def plan_of(
     story: Story,
     run: str,
-    arms: int = 3,
+    arms: int | None = None,
     *,
     base: float = 0.2,
     lift: float = 0.1,
@@ -130,7 +131,8 @@ def plan_of(
     seed: int = 0,
 ) -> AbPlan:
     """A test of the delivered text against the first draft and others of a run that keep its limits."""
-    texts = _texts(story)
+    texts, several = _texts(story), len(story.alternatives.texts) if story.alternatives else 0
+    arms = arms or (several if several > 1 else 3)
     most = min(len(texts), MAX_ARMS)
     if story.text and not any(same_text(story.text, each) for each in texts.values()):
         raise InvalidInput(f"the text of run {run} breaks a limit of its brief; name another run")
@@ -140,7 +142,7 @@ def plan_of(
         raise InvalidInput(f"run {run} has {count(len(texts), 'different text')}{kept}; {remedy}")
     rng = Random(seed)
     origins = list(texts)
-    drawn = ceil(arms / _DRAWN) if arms > 2 else 0
+    drawn = ceil(arms / _DRAWN) if arms > max(2, several) else 0
     picked = origins[: arms - drawn]
     chosen = [*picked, *rng.sample(origins[len(picked) :], drawn)]
     codes = draw_codes(arms, texts.values(), rng)
@@ -153,7 +155,7 @@ def plan_of(
     control = next((arm.code for arm in found if arm.origin == _DRAFT), delivered)
     same = bool(story.incumbents and same_text(story.incumbents[0].text, story.text or ""))
     arranged = tuple(sorted(found, key=lambda arm: arm.code))
-    return AbPlan(run, arranged, control, base, lift, sample, unchanged=same)
+    return AbPlan(run, arranged, control, base, lift, sample, unchanged=same and not several)
 
 
 def _find_sample(arms: int, base: float, lift: float, readers: int | None) -> tuple[float, int]:
@@ -197,6 +199,8 @@ def _texts(story: Story) -> dict[str, str]:
         if text and not same and not (limits and limits.violations(text)):
             found[origin] = text
 
+    for one in story.alternatives.texts if story.alternatives else ():
+        add(one.name, one.text)
     add(story.origin or "delivered", story.text)
     add(_DRAFT, story.incumbents[0].text if story.incumbents else None)
     for each in reversed(story.passes):

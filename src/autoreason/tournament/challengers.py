@@ -150,8 +150,8 @@ Affords = Callable[[range], Awaitable[bool]]
 """Whether drafts of these numbers can be paid for."""
 
 
-async def prepare_draft(context: JobContext) -> None:
-    _emit_ready(context, await _first_draft(context))
+async def prepare_draft(context: JobContext, prompt: str = "") -> None:
+    _emit_ready(context, await _first_draft(context, prompt))
 
 
 async def choose_draft(context: JobContext, affords: Affords, code: CodeJudges) -> None:
@@ -183,9 +183,9 @@ async def choose_draft(context: JobContext, affords: Affords, code: CodeJudges) 
     _emit_ready(context, drafts[number_chosen], number_chosen, len(drafts))
 
 
-async def write_draft(context: JobContext, key: str) -> WrittenText | MissingText:
-    """One text for the task, by an author who sees no other text."""
-    return await write(context, "author", key, context.prompts.render("author"))
+async def write_draft(context: JobContext, key: str, prompt: str = "") -> WrittenText | MissingText:
+    """One text for the task, by an author who sees no other text, unless this prompt shows some."""
+    return await write(context, "author", key, prompt or context.prompts.render("author"))
 
 
 async def _choose(context: JobContext, drafts: dict[int, WrittenText], code: CodeJudges) -> int:
@@ -211,7 +211,7 @@ async def _choose(context: JobContext, drafts: dict[int, WrittenText], code: Cod
     return best[verdict.winner] if verdict else first
 
 
-async def _first_draft(context: JobContext) -> WrittenText:
+async def _first_draft(context: JobContext, prompt: str = "") -> WrittenText:
     """The user's draft, or the author's; a run resumed after it got none asks once more than before."""
     task = context.task
     if task.draft is not None:
@@ -219,7 +219,8 @@ async def _first_draft(context: JobContext) -> WrittenText:
         return WrittenText(text, "", False, False, (), task.violations(text))
     reason = fix = ""
     for attempt in range(context.recovery.redrafts + 1):
-        written = await write_draft(context, sub_key("draft", attempt) if attempt else "draft")
+        key = sub_key("draft", attempt) if attempt else "draft"
+        written = await write_draft(context, key, prompt)
         if isinstance(written, WrittenText):
             return written
         context.emit(events.DraftFailed(attempt=attempt, **written._asdict()))

@@ -6,6 +6,7 @@ A fourth line is there only if something must be checked, a fifth only if someth
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +15,8 @@ from autoreason.contract import count_words
 from autoreason.exchange import Spent
 from autoreason.report import numbers
 from autoreason.report.numbers import capital, count, jury, listed, money, roughly, taste_for_length
-from autoreason.story import CONFIRMATION, Story
+from autoreason.story import ALTERNATIVES, CONFIRMATION, Story
+from autoreason.tournament import statements
 from autoreason.tournament.edits import undecided
 from autoreason.tournament.evidence import longer_preferred_in
 from autoreason.tournament.rounds import NO_FAULT, found_nothing
@@ -60,7 +62,26 @@ def the_draft(draft: events.DraftReady | None) -> str:
     return "your draft" if draft and draft.given else first_draft(draft)
 
 
+def _several(story: Story, found: events.AlternativesRanked) -> list[str]:
+    """Whether judges prefer the first of several texts, and what became of the others that were written."""
+    number, review = len(found.texts), story.closing_review
+    how = "Judges prefer the first of" if found.leads else "Too close to call which is best of"
+    place = statements.standing(found.texts[0])
+    lead = f"{how} {number} texts: fresh judges put the first {place}."
+    if found.texts[0].share is None:
+        lead = "Their order is that of the judges who chose them: fresh judges gave none."
+    if number == found.wanted and review:
+        return [lead, f"Judges asked before chose from {len(review.texts)} different texts."]
+    left = Counter(each.reason for one in story.passes for each in one.dropped)
+    left["contract"] += sum(not each.keeps_contract for each in story.incumbents)
+    why = [f"{n} left out ({DROPPED[reason]})" for reason, n in left.items() if n]
+    few = f"You have {number} of {found.wanted} texts: {listed(why or ['no other was written'])}."
+    return [few, lead] if number > 1 else [few]
+
+
 def _preference(story: Story, delivered: events.Delivered) -> list[str]:
+    if story.alternatives:
+        return _several(story, story.alternatives)
     draft, stopped = the_draft(story.draft), _stopped(story, delivered)
     if delivered.origin != "draft" or not story.draft:
         return [preference(story, delivered.evidence.preference), stopped]
@@ -223,7 +244,7 @@ def describe_length(story: Story) -> str:
     """`144 → 171 words`; empty where there is no text."""
     if story.text is None:
         return ""
-    first = story.draft
+    first = None if story.alternatives else story.draft
     change = f"{first.words:,} → " if first and first.text != story.text else ""
     return f"{change}{count(count_words(story.text), 'word')}"
 
@@ -247,15 +268,15 @@ def spending(spent: Spent, seconds: float | None) -> str:
 def _warnings(story: Story, delivered: events.Delivered) -> list[str]:
     lines: list[str] = []
     found = delivered.evidence.preference
-    fresh = story.panels.get(CONFIRMATION)
-    if found and found.judges and fresh:
+    fresh = story.panels.get(ALTERNATIVES if story.alternatives else CONFIRMATION)
+    if fresh and (story.alternatives or (found and found.judges)):
         models = heard(fresh.ballots)
         others = {each.model for each in fresh.ballots} - {*models}
         if len({*models}) == 1:
             unread = f"no answer of {' or '.join(map(numbers.without_folder, sorted(others)))} could be read"
             alone = unread if others else "no other model was asked"
             lines.append(f"All judges are {jury(models)}: {alone}.")
-        if story.draft and story.text:
+        if found and story.draft and story.text:
             words = count_words(story.text)
             lines += taste_for_length(words, story.draft.words, longer_preferred_in(story))
     lines += written_with(story)

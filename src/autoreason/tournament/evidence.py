@@ -16,8 +16,8 @@ from typing import NamedTuple
 from autoreason.contract import count_words
 from autoreason.events import BallotCast, Evidence, Preference, Survival
 from autoreason.stats import BEYOND_CHANCE, Estimate
-from autoreason.stats.shares import exact_share, longer_preferred
-from autoreason.story import CONFIRMATION, DRAFTS, Story
+from autoreason.stats.shares import clustered_share, exact_share, longer_preferred
+from autoreason.story import ALTERNATIVES, CONFIRMATION, DRAFTS, Story
 from autoreason.tournament.voting import PanelSize, count_votes, is_additive
 
 Scores = tuple[int, ...]
@@ -300,14 +300,24 @@ def _scores(cast: Sequence[tuple[int, ...]], rule: str) -> Scores:
     return tuple(sorted(count_votes(rule, rankings, sorted(rankings[0])).scores.values()))
 
 
+def standings(rankings: Sequence[Sequence[str]]) -> dict[str, Estimate]:
+    """How often each text is put before another; the intervals are simultaneous, so that of the best is valid too."""
+    found, rivals = dict[str, Estimate](), len(rankings[0]) - 1
+    for name in rankings[0]:
+        # A ballot sets a text against each of its rivals, and is one answer.
+        tries = [[1 - each.index(name) / rivals] * rivals for each in rankings]
+        found[name] = clustered_share(tries, 1 - BEYOND_CHANCE / (rivals + 1), "ballot")
+    return found
+
+
 def gather_evidence(story: Story, delivered: str) -> Evidence:
     """The evidence for the text of this name; judges who chose the first draft are none for it."""
     decided = [p.decided for p in story.passes if p.decided]
     verdicts = [d.verdict for d in decided if d.verdict]
-    others = [story.panels[stage] for stage in (DRAFTS, CONFIRMATION) if stage in story.panels]
-    among_drafts = story.panels.get(DRAFTS)
-    reviews = [each.decided for each in story.reviews]
-    verdicts += [each.verdict for each in (*reviews, among_drafts) if each and each.verdict]
+    stages = (DRAFTS, ALTERNATIVES, CONFIRMATION)
+    others = [story.panels[stage] for stage in stages if stage in story.panels]
+    chose = (story.panels.get(DRAFTS), *(each.decided for each in story.reviews))
+    verdicts += [each.verdict for each in chose if each and each.verdict]
     agreements = [v.agreement for v in verdicts if v.agreement is not None]
     ballots = [b for p in story.passes for b in p.ballots] + story.review_ballots
     ballots += [ballot for panel in others for ballot in panel.ballots]

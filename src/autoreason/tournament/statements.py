@@ -23,7 +23,8 @@ from autoreason.report.numbers import (
     shorten,
 )
 from autoreason.report.table import Column, Table, figures, words
-from autoreason.story import CONFIRMATION
+from autoreason.stats import Estimate
+from autoreason.story import ALTERNATIVES, CONFIRMATION
 from autoreason.tournament.voting import SLOT_NAMES
 
 if TYPE_CHECKING:
@@ -235,6 +236,7 @@ DROPPED = {
     "added": "it says more than the two texts it is made of",
     "longer": "it is much longer, and nothing was missing",
     "changed": "it is more than an edit",
+    "alike": "it is too much like another text",
     "unlisted": "it was written for the merge alone",
 }
 
@@ -261,7 +263,6 @@ def predictor_seat(task: Task, settings: Settings) -> str:
     seat = task.knowledge.seat if task.knowledge else None
     if seat is None or not settings.job.is_tournament:
         return ""
-    from autoreason.stats import Estimate
     from autoreason.tournament.panel import code_seats
 
     seats = settings.judges + len(code_seats(task))
@@ -432,6 +433,13 @@ def preference(
     return f"{judges} prefer the delivered text to {first} ({interval}); {shows}"
 
 
+def standing(found: events.Alternative) -> str:
+    """`before another 83 % (60 to 96) of the time`."""
+    share = percent_interval(Estimate(found.share, found.low, found.high))
+    known = found.share is not None
+    return f"before another {share} of the time" if known else "not ranked by fresh judges"
+
+
 def leaks(number: int) -> str:
     if not number:
         return "none found: no candidate has a known sign of how it was written"
@@ -451,12 +459,16 @@ def evidence(
             judged.append(("Reviews", reviews(story)))
         if story.closing_review:
             judged.append(("Review", review(story.closing_review, story.draft)))
-        fresh = story.panels.get(CONFIRMATION)
+        several = story.alternatives
+        fresh = story.panels.get(ALTERNATIVES if several else CONFIRMATION)
         cast = fresh.ballots if fresh else []
         asked = f" ({jury(heard(cast) or [each.model for each in cast])})" if cast else ""
         compared = preference(found.preference, origin, story.draft, asked)
         if story.is_draft_preferred:
             compared = f"fresh judges{asked} preferred {first_draft(story.draft)}, which is therefore delivered"
+        if several:
+            shares = "; ".join(f"{each.name} {standing(each)}" for each in several.texts)
+            compared = f"fresh judges{asked} put them: {shares} (95 % for all)"
         judged.append(("Confirmation", compared))
         judged += [("Length", taste)] if (taste := length(story)) else []
     else:

@@ -19,7 +19,7 @@ from autoreason.parsing.documents import share_changed
 from autoreason.report.numbers import count, percent
 from autoreason.settings import Settings
 from autoreason.story import Story
-from autoreason.tournament.challengers import admit, prepare_draft
+from autoreason.tournament.challengers import WorseText, admit, prepare_draft
 from autoreason.tournament.evidence import SurvivalChances, gather_evidence
 from autoreason.tournament.panel import CodeJudges, Panel
 from autoreason.tournament.rounds import name_text
@@ -218,7 +218,7 @@ class Strategy(Job):
         """A text of this pass by the author: asked for again if cut off, sent back for a leak or a breach."""
         return await write(self.context, "reviser", pass_key(number, "reviser"), prompt)
 
-    def take(self, number: int, written: WrittenText | MissingText) -> None:
+    def take(self, number: int, written: WrittenText | MissingText | WorseText) -> None:
         """End a pass with its revision, unless that is cut off, a clone, or in breach of contract."""
         if admit(self.context, number, "B", written, (self.incumbent.text,)):
             self.end_pass(number, "unjudged", "B")

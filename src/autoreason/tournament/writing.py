@@ -17,12 +17,14 @@ from autoreason.jobs.context import Excess, JobContext, follow_up, repeat_reques
 from autoreason.keys import pass_key, sub_key, try_key
 from autoreason.parsing.critiques import critique_schema, describe, read_critique, split_cited
 from autoreason.parsing.documents import (
+    LIST,
     Document,
     find_additions,
     find_echo,
     find_leaks,
     find_sentences,
     read_document,
+    read_list,
     without_opener,
 )
 
@@ -83,6 +85,17 @@ async def write(
         leaks = leaks_in(context, draft.text)
         breaches = violations(context, draft.text)
     return WrittenText(draft.text, draft.notes, rewritten, repaired, leaks, breaches)
+
+
+async def write_several(context: JobContext, key: str, prompt: str) -> list[WrittenText]:
+    """Short texts by the author in one reply, of which none is sent back."""
+    model = context.settings.models.author
+    request = context.request("author", try_key(key, 0), model, prompt, schema=LIST)
+    reply = await _request_whole(context, request, key)
+    return [
+        WrittenText(each, "", False, False, leaks_in(context, each), violations(context, each))
+        for each in (read_list(reply.text) if isinstance(reply, Document) else ())
+    ]
 
 
 def violations(context: JobContext, text: str) -> tuple[Violation, ...]:

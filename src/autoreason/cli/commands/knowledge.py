@@ -214,13 +214,13 @@ def import_file(folder: Path, file: Path) -> Answer:
 @run_argument(required=True)
 @group(
     "Test",
-    option("--texts N", "How many.", type=click.IntRange(2), default=3),
+    option("--texts N", "How many. [default: all alternatives, or 3]", type=click.IntRange(2)),
     option("--base NUMBER", "What the first draft is expected to reach.", default=0.2),
     option("--lift NUMBER", "The smallest rise worth finding, as a share of that.", default=0.1),
     option("--readers COUNT", "All the readers you have: says what rise they can show."),
 )
 @group("Output", option("--to FOLDER", "Write the texts and a table there.", name="target"))
-def plan_test(run: str, texts: int, target: Path | None, **values: Any) -> Report:
+def plan_test(run: str, texts: int | None, target: Path | None, **values: Any) -> Report:
     """Plan an A/B test of a run's text, its first draft and others.
 
     Every text gets a code that says nothing, and is to be sent to equally many readers drawn at random.

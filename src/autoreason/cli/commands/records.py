@@ -152,7 +152,7 @@ def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
             f"run {row.id} has no text{yet}; `autoreason show {row.id}` has the rest"
         )
     if not diff:
-        show_text(story.text, bare=True, prose=story.writes == "text")
+        show_text(story.output or "", bare=True, prose=story.writes == "text")
     elif story.draft is None:
         raise InvalidInput(f"run {row.id} has no first draft to compare with; see --text")
     else:
@@ -183,6 +183,7 @@ def as_object(row: RunRow, result: Result) -> dict[str, Any]:
         "quotes": {e.number: find_quotes(e.incumbent, found) for e, found in faults},
         "undecided": undecided(story),
         "confirmation": story.panels.get("confirmation"),
+        "alternatives": story.alternatives,
         "delivered": story.delivered,
     }
 

@@ -75,6 +75,7 @@ From a delivered text `autoreason fork` goes on.
         rare=True,
     ),
 )
+@group("Result", option("--alternatives N", "N different texts, ranked.", type=int))
 @options.dry_run_option
 def run(brief: str, **values: Any) -> PreparedRun[Any]:
     """Write a text and improve it while judges see a gain.
