@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
 from functools import cache, lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,15 +22,23 @@ _QUOTED = re.compile(
     r"|(?<!\w)['‘][^'’\n]{1,200}['’](?!\w)|^>[^\n]*$|https?://\S+",
     re.MULTILINE | re.DOTALL,
 )
+_QUOTATION = re.compile(r"[“„«»\"‘']([^“”„»«\"]+?)[”“»«\"’'](?!\w)")
 _BREAK = re.compile(
     r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*+•–]|\d+[.)])[ \t])|\n(?=#)|(?<=[^\s.][.!?])[\"”»)]*\s+(?=[^\sa-zà-ÿ\d(])"
     r"|(?<=:)[ \t]*\n|\n(?=[^\n]{1,60}\n[A-ZÄÖÜ])"
 )
 """Where a sentence, an item or a short line ends."""
+_AND = re.compile(r",? (?:and|und|et|y|e|&) |, ")
 _ABOUT = 0.2
 """About 80 words are from a fifth fewer to a fifth more."""
 _FEW = 20
 """Fewer words than this are no length without “at most” or the like."""
+_FRENCH = re.compile(r"\b(?:le|la|les|une|des|en)\b", re.IGNORECASE)
+_UNITS = ("words", "characters", "sentences", "paragraphs", "items", "other")
+_STATED = {"up", "down", "most", "least", "exact", "about", "high", "after_most", "after_least"}
+_LISTS = ("must_include", "must_not_include")
+_MOST_READ, _LONGEST = 100_000, 1_000
+"""Characters of a brief that are read, and of a sentence around a phrase."""
 
 
 class Limit(NamedTuple):
@@ -43,204 +51,172 @@ class Limit(NamedTuple):
 
 
 class _Grammar:
-    """What `limits.toml` says, compiled."""
+    """What `limits.toml` says: a name in capitals stands for its entry, lists and tables for alternatives."""
 
     def __init__(self) -> None:
-        words = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-        lines = (line.split(" ", 1) for line in words["numbers"].strip().splitlines())
-        self.numbers = {each: int(n) for n, given in lines for each in given.split("|")}
-        longest = sorted(self.numbers, key=len, reverse=True)
-        self._words = words | {
-            "NUMBER": rf"(?:\d{{1,3}}(?:[.,]\d{{3}})+|\d+|(?:{'|'.join(longest)})(?!\w))",
-            "SEVERAL": "|".join(each for each, n in self.numbers.items() if n > 1),
-            "LANGUAGES": self._alternatives(words["languages"], "in_"),
-        }
-        self._places = {name: self._compile(each) for name, each in words["places"].items()}
-        self.phrases = {
-            name: self._compile(rf"(?<!\w)(?:{each})(?!\w)")
-            for name, each in words["phrases"].items()
-        }
-        bounds, units = self._alternatives(words["bounds"]), self._alternatives(words["units"])
-        after = self._alternatives(words["after"], "after_")
-        self.quantity = self._compile(
-            rf"(?:\b(?P<no>NOT)\s+(?:[a-z]+\s+){{0,2}}?)?(?:(?<!\w)(?:{bounds})\s*)?(?<![\w.,$€£])"
-            rf"(?P<low>NUMBER)(?:\s*(?P<to>[-–—]|to|and|or|bis|und|oder|à|et|ou|y|o|e|a)\s*(?P<high>NUMBER))?"
-            rf"(?:(?P<dash>-)|\s+)(?:(?!(?:PREPOSITION|AND)\s)[a-zà-ÿ]+\s+){{0,2}}?(?:{units})(?!\w)"
-            rf"(?:,?\s+(?:{after}))?"
-        )
+        self._words = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+        given = self._words["numbers"].items()
+        self.numbers = {each: int(n) for n, words in given for each in words.split("|")}
+        longest = "|".join(sorted(self.numbers, key=len, reverse=True))
+        self._words["NUMBER"] = rf"(?:\d{{1,3}}(?:[.,]\d{{3}})+|\d+|(?:{longest})(?!\w))"
+        self._words["MANY"] = [each for each, n in self.numbers.items() if n > 1]
+        for name in ("units", "bounds", "after", "languages"):
+            self._words[name.upper()] = [f"(?P<{x}>{y})" for x, y in self._words[name].items()]
+        self._names = "|".join(sorted(filter(str.isupper, self._words), key=len, reverse=True))
+        self.object, self.label = map(self._compile, (self._words["object"], self._words["label"]))
+        phrases = {"quantity": self._words["quantity"], **self._words["phrases"]}
+        self.phrases = {x: self._compile(rf"(?<![\w$€£])(?:{y})(?!\w)") for x, y in phrases.items()}
+        self.rules = [
+            {x: self._compile(y) for x, y in each.items() if x != "is"} | {"is": each["is"]}
+            for each in self._words["rules"]
+        ]
 
-    def _alternatives(self, patterns: dict[str, str], prefix: str = "") -> str:
-        return "|".join(f"(?P<{prefix}{name}>{each})" for name, each in patterns.items())
+    def _expand(self, found: re.Match[str]) -> str:
+        entry = self._words[found[0]]
+        text = "|".join(entry) if isinstance(entry, list) else entry
+        return f"(?:{re.sub(self._names, self._expand, text)})"
 
     def _compile(self, pattern: str) -> re.Pattern[str]:
-        """A pattern in which names in capitals stand for entries, which may be lists of alternatives."""
-        names = sorted((name for name in self._words if name.isupper()), key=len, reverse=True)
+        return re.compile(re.sub(self._names, self._expand, pattern), re.IGNORECASE | re.DOTALL)
 
-        def fill(found: re.Match[str]) -> str:
-            entry = self._words[found[0]]
-            return f"(?:{expand('|'.join(entry) if isinstance(entry, list) else entry)})"
-
-        def expand(text: str) -> str:
-            return re.sub("|".join(names), fill, text)
-
-        return re.compile(expand(pattern), re.IGNORECASE | re.DOTALL)
-
-    def at(self, place: str, text: str) -> re.Match[str] | None:
-        return self._places[place].match(text)
+    def judge(self, **context: str) -> str:
+        """What a phrase is, by the first rule that fits what is before and after it."""
+        return next(
+            str(rule["is"])
+            for rule in self.rules
+            if all(name not in rule or rule[name].match(text) for name, text in context.items())
+        )
 
     def number(self, text: str) -> int:
         return self.numbers.get(text.lower()) or int(re.sub(r"[.,]", "", text))
 
 
-@cache
-def _load_grammar() -> _Grammar:
-    return _Grammar()
-
-
-class _Brief:
-    """A brief whose quotations and code are hidden, and where its sentences begin."""
-
-    def __init__(self, brief: str) -> None:
-        self._grammar, self._text = _load_grammar(), brief
-        self._masked = _QUOTED.sub(lambda x: f"{x[0][0]}{'¤' * (len(x[0]) - 2)}{x[0][-1]}", brief)
-        self._starts = [0, *(each.end() for each in _BREAK.finditer(self._masked)), len(brief)]
-        orders = (self._grammar.at("object", self._before(start, end)) for start, end in self._sentences())
-        self._objects = {word for each in orders if each for word in each["object"].lower().split()}
-
-    def _sentences(self) -> Iterator[tuple[int, int]]:
-        return zip(self._starts, self._starts[1:], strict=False)
-
-    def _before(self, start: int, end: int) -> str:
-        """What stands before a place in its sentence, on one line and without a label."""
-        text = " ".join(self._masked[start:end].split())
-        label = self._grammar.at("label", text)
-        return text[label.end() if label else 0 :].rstrip("*_ ")
-
-    def is_whole(self, start: int, end: int, *, unit: str = "", item: bool = False) -> bool | None:
-        """Whether a phrase is about the whole text; False where that is open, None where it instructs nobody."""
-        at = self._grammar.at
-        first = max(each for each in self._starts[:-1] if each <= start)
-        last = min([each for each in self._starts if each > start], default=end)
-        before, after = self._before(first, start), self._masked[end:last].strip("*_ \n")
-        if item:
-            listed = at("list_of", before)
-            if not listed:
-                return None
-            before = f"{listed['rest']}in"
-        order, ends = at("order", before), at("ends", after)
-        on = ends or at("goes_on", after)
-        if at("rate", after) or not (order or (ends and not before) or at("subject", before) or at("fragment", before)):
-            return None
-        part = at("part", before)
-        if at("each", before) or at("after_each", after) or at("several", before) or at("adds", before):
-            return False
-        if part and part["part"].lower() not in self._objects:
-            return False
-        if unit not in ("words", "characters") and (at("joined", before) or at("another", after)):
-            return False
-        if ends and (not before or at("closed", before)):
-            return True
-        if on and any(at(each, before) for each in ("at_once", "of_object", "after_preposition", "subject")):
-            return True
-        if at("topic" if not unit else "finite", before):
-            return None
-        return bool(not unit and order and (ends or (on and at("direct", before))))
-
-    def quantities(self) -> Iterator[Limit]:
-        for found in self._grammar.quantity.finditer(self._masked):
-            groups = {name for name, each in found.groupdict().items() if each}
-            unit = next(each for each in _UNITS if each in groups)
-            said = found[unit].lower()
-            if said.startswith("phrase") and not re.search(r"\b(?:le|la|les|une|des|en)\b", self._text):
-                continue
-            bounds = self._bounds(found, groups, unit)
-            whole = self.is_whole(*found.span(), unit=unit, item=said in ("items", "points", "entries"))
-            stated = groups & {"up", "down", "most", "least", "exact", "after_most", "after_least"}
-            if whole is None or not (whole or stated):
-                continue
-            keys = {f"{x}_{unit}": n for x, n in zip(("min", "max"), bounds, strict=True) if n}
-            yield self._limit(found, keys if whole and unit != "other" else {})
-
-    def _bounds(self, found: re.Match[str], groups: set[str], unit: str) -> tuple[int | None, int | None]:
-        """The fewest and the most that a quantity says; neither where that is not clear."""
-        low, negated = self._grammar.number(found["low"]), "no" in groups
-        high = self._grammar.number(found["high"]) if "high" in groups else None
-        if groups & {"up", "down"}:
-            least = ("up" in groups) != negated
-            by = 0 if negated else 1 if least else -1
-            return (low + by, None) if least else (None, low + by)
-        if negated:
-            return None, None
-        if groups & {"most", "after_most"}:
-            return None, high or low
-        if groups & {"least", "after_least"}:
-            return low, None
-        if high:
-            apart = found["to"].lower() not in _TOGETHER or "between" in groups
-            return (low, high) if low < high and apart else (None, None)
-        if "exact" in groups or unit in ("sentences", "paragraphs", "items"):
-            return (max(low - 1, 1), low + 1) if "about" in groups else (low, low)
-        if unit == "characters" and "about" not in groups:
-            return None, low
-        few = low < _FEW and "about" not in groups
-        return (None, None) if few else (round(low * (1 - _ABOUT)), round(low * (1 + _ABOUT)))
-
-    def phrases(self) -> Iterator[Limit]:
-        for kind, pattern in self._grammar.phrases.items():
-            for found in pattern.finditer(self._masked):
-                whole = self.is_whole(*found.span())
-                if whole is not None:
-                    yield self._limit(found, self._keys(kind, found) if whole else {})
-
-    def _keys(self, kind: str, found: re.Match[str]) -> dict[str, Any]:
-        if kind == "emojis":
-            return {kind: False}
-        if kind == "language":
-            code = next(name[3:] for name, each in found.groupdict().items() if each)
-            return {kind: code} if code != "other" else {}
-        if kind in ("plain", "markdown", "json"):
-            return {"format": kind}
-        text = self._text[found.start() : found.end()]
-        items = [each.strip(" ,.") for each in re.findall(r"[“„«»\"‘']([^“”„«»\"]+?)[”“«»\"’'](?!\w)", text)]
-        if kind == "sections":
-            listed = re.split(r",? (?:and|und|et|y|e|&) |, ", found[0][found.start("list") - found.start() :])
-            return {kind: tuple(items or listed)}
-        return {kind: tuple(rf"/(?i)\b{re.escape(each)}\b/".replace("\\ ", " ") for each in items)}
-
-    def _limit(self, found: re.Match[str], keys: dict[str, Any]) -> Limit:
-        start = found.start() + len(found[0]) - len(found[0].lstrip())
-        return Limit(" ".join(self._text[start : found.end()].split()), start, found.end(), keys)
-
-
-_UNITS = ("words", "characters", "sentences", "paragraphs", "items", "other")
-_TOGETHER = ("and", "und", "et", "y", "e")
-_LISTS = ("must_include", "must_not_include")
+_load_grammar = cache(_Grammar)
 
 
 @lru_cache(64)
 def read_limits(brief: str) -> tuple[Limit, ...]:
     """The limits that a brief states, and what looks like one, in the order of the brief."""
-    read = _Brief(brief)
-    found: list[Limit] = []
-    for each in (*read.quantities(), *read.phrases()):
-        if all(each.end <= other.start or each.start >= other.end for other in found):
-            found.append(each)
-    stated = {(key, str(value)) for each in found for key, value in each.keys.items() if key not in _LISTS}
-    keys = [key for key, _ in stated]
+    grammar, found = _load_grammar(), list[Limit]()
+    masked = _QUOTED.sub(
+        lambda x: f"{x[0][0]}{'¤' * (len(x[0]) - 2)}{x[0][-1]}", brief[:_MOST_READ]
+    )
+    starts = [0, *(each.end() for each in _BREAK.finditer(masked)), len(brief) + 1]
+
+    def before(start: int, end: int) -> str:
+        line = f"{' '.join(masked[start:end].split())} "
+        label = grammar.label.match(line)
+        return line[label.end() if label else 0 :].rstrip("*_ ")
+
+    orders = (grammar.object.match(before(*each)) for each in pairwise(starts))
+    written = "|".join(re.escape(each["object"].split()[-1]) for each in orders if each) or "(?!)"
+    for kind, pattern in grammar.phrases.items():
+        for match in pattern.finditer(masked):
+            start, end = match.span()
+            first = max(start - _LONGEST, *(x for x in starts if x <= start))
+            last = min(end + _LONGEST, *(x for x in starts if x > start))
+            # What is to be written may be called so afterwards: “The biography should …”
+            named = re.sub(
+                rf"(?i)\b(the|der|die|das|la|le|el) (?:{written})\b",
+                r"\1 text",
+                before(first, start),
+            )
+            keys, what = _read(kind, match, brief)
+            after = masked[end:last].strip("*_ \n")
+            is_limit = "-" if what == "-" else grammar.judge(before=named, after=after, of=what)
+            free = all(end <= other.start or start >= other.end for other in found)
+            if (
+                is_limit != "-"
+                and free
+                and (keys or not what.endswith("bare") or what[:5] == "other")
+            ):
+                phrase = " ".join(brief[start:end].split())
+                found.append(Limit(phrase, start, end, keys if is_limit == "+" else {}))
+    said = {(key, str(x)) for each in found for key, x in each.keys.items() if key not in _LISTS}
+    twice = [key for key, _ in said]
     # Of two different ones neither is sure to be about the whole text.
-    clear = (each._replace(keys={}) if any(keys.count(x) > 1 for x in each.keys) else each for each in found)
+    clear = (
+        x._replace(keys={}) if any(twice.count(key) > 1 for key in x.keys) else x for x in found
+    )
     return tuple(sorted(clear, key=lambda each: each.start))
 
 
+def _read(kind: str, match: re.Match[str], brief: str) -> tuple[dict[str, Any], str]:
+    """The keys of the contract that a phrase gives if it is a limit, and what the rules call it."""
+    groups = {name: each for name, each in match.groupdict().items() if each}
+    if kind == "quantity":
+        unit = next((each for each in _UNITS if each in groups), "items")
+        # In English a phrase is no sentence.
+        if match[0].lower().endswith(("phrase", "phrases")) and not _FRENCH.search(brief):
+            return {}, "-"
+        bounds = zip(("min", "max"), _bounds(groups, unit), strict=True)
+        how = f"{'listed' * ('listed' in groups)}{'dash' * ('dash' in groups)}"
+        how += "stated" if _STATED & groups.keys() else "bare"
+        return {f"{x}_{unit}": n for x, n in bounds if n and unit != "other"}, f"{unit} {how}"
+    if kind == "language":
+        code = next(name for name in groups if name.startswith("in_"))[3:]
+        return ({} if code == "other" else {kind: code}), kind
+    items = _QUOTATION.findall(brief[match.start() : match.end()])
+    patterns = tuple(rf"/(?i)\b{re.escape(each)}\b/".replace("\\ ", " ") for each in items)
+    keys: dict[str, dict[str, Any]] = {
+        "emojis": {kind: False},
+        "sections": {kind: tuple(items or _AND.split(groups.get("list", "")))},
+        **{each: {each: patterns} for each in _LISTS},
+        **{each: {"format": each} for each in ("plain", "markdown", "json")},
+    }
+    return keys.get(kind, {}), kind
+
+
+def _bounds(groups: dict[str, str], unit: str) -> tuple[int | None, int | None]:
+    """The fewest and the most that a quantity says; neither where that is not clear."""
+    number, negated = _load_grammar().number, "no" in groups
+    low, high = number(groups["low"]), number(groups["high"]) if "high" in groups else None
+    if {"up", "down"} & groups.keys():
+        is_least = ("up" in groups) != negated
+        bound = low if negated else low + 1 if is_least else low - 1
+        return (bound, None) if is_least else (None, bound)
+    if negated:
+        return None, None
+    if {"most", "after_most"} & groups.keys():
+        return None, high or low
+    if {"least", "after_least"} & groups.keys():
+        return low, None
+    if high:
+        apart = "between" in groups or not _AND.search(f" {groups['to']} ")
+        return (low, high) if low < high and apart else (None, None)
+    about = "about" in groups
+    if "exact" in groups or unit in ("sentences", "paragraphs", "items"):
+        return (max(low - about, 1), low + about)
+    if unit == "characters" and not about:
+        return None, low
+    near = round(low * (1 - _ABOUT)), round(low * (1 + _ABOUT))
+    return near if about or low >= _FEW else (None, None)
+
+
 def add_limits(contract: Contract, brief: str) -> Contract:
-    """A contract with the limits of a brief as well, where it has none of its own and none that contradicts them."""
-    given = asdict(contract)
-    for each in read_limits(brief):
-        new = {key: value for key, value in each.keys.items() if given[key] == asdict(Contract())[key]}
-        before = asdict(contract)
-        new |= {key: before[key] + new[key] for key in _LISTS if key in new}
+    """The contract with the limits that a brief states: those that it does not have and that do not contradict it."""
+    usual, given = asdict(Contract()), asdict(contract)
+    for limit in read_limits(brief):
+        keys = asdict(contract)
+        for key, value in limit.keys.items():
+            if given[key] == usual[key]:
+                keys[key] = (*keys[key], *value) if key in _LISTS else value
         try:
-            contract = Contract(**before | new)
+            contract = Contract(**keys)
         except InvalidInput:
             continue
     return contract
+
+
+def limits_kept(contract: Contract, brief: str) -> tuple[list[Limit], list[Limit]]:
+    """The limits of a brief that a contract has, and what only looks like one."""
+    has = asdict(contract)
+    lists = {key for key, value in has.items() if isinstance(value, tuple)}
+    stated = [
+        limit
+        for limit in read_limits(brief)
+        if all(
+            {*x} <= {*has[key]} if key in lists else x == has[key] for key, x in limit.keys.items()
+        )
+    ]
+    return [x for x in stated if x.keys], [x for x in stated if not x.keys]

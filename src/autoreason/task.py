@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.characters import is_blank, without_controls
 from autoreason.contract import CODE_BLOCK, HEADING, Contract, Violation, heading_text
@@ -147,6 +148,7 @@ def read_task(
     draft: str | Path | None = None,
     facts: str | Path | None = None,
     contract: Mapping[str, Any] | None = None,
+    limits_from_brief: bool = True,
 ) -> Task:
     """Read a task from a Markdown file, from standard input, or from the text itself.
 
@@ -155,6 +157,7 @@ def read_task(
         draft: A file with a text to start from.
         facts: A file with what every role may rely on.
         contract: Keys of the contract that come before those of the front matter.
+        limits_from_brief: Whether plain limits in its prose, such as “at most 80 words”, are limits, too.
 
     Returns:
         The task.
@@ -183,14 +186,21 @@ def read_task(
     overrides = {
         key: value for key, value in (contract or {}).items() if value not in (None, (), [])
     }
-    return check_task(
-        Task(
-            brief=brief.strip(),
-            draft=read_text(Path(draft), "draft") if draft else None,
-            facts=read_text(Path(facts), "facts") if facts else given_facts,
-            contract=make_contract(keys | overrides, name),
-        )
+    task = Task(
+        brief=brief.strip(),
+        draft=read_text(Path(draft), "draft") if draft else None,
+        facts=read_text(Path(facts), "facts") if facts else given_facts,
+        contract=make_contract(keys | overrides, name),
     )
+    return with_limits(check_task(task)) if limits_from_brief else check_task(task)
+
+
+def with_limits(task: Task) -> Task:
+    """The task with the limits that its brief states in prose."""
+    # It compiles a grammar, which a task without a brief in words does not need.
+    from autoreason.limits import add_limits
+
+    return replace(task, contract=add_limits(task.contract, task.brief))
 
 
 def check_task(task: Task) -> Task:

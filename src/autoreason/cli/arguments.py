@@ -42,7 +42,7 @@ _OPTIONS: Mapping[str, type] = {
 }
 """The arguments of the function behind each command."""
 _NOT_SET = ("models", "budget", "base_url")
-_OF_THE_TASK = {"draft", "facts", *Contract.__struct_fields__}
+_OF_THE_TASK = {"draft", "facts", "limits_from_brief", *Contract.__struct_fields__}
 
 
 def settings_of(command: str) -> dict[str, tuple[FieldDoc, str]]:
@@ -66,8 +66,17 @@ def _show_value(value: Any) -> str:
 
 
 def task_of(brief: str, values: dict[str, Any]) -> Task:
-    contract = {name: values.get(name) for name in Contract.__struct_fields__}
-    return read_task(brief, draft=values["draft"], facts=values["facts"], contract=contract)
+    parts = {name: values[name] for name in ("draft", "facts", "limits_from_brief")}
+    return read_task(brief, contract=contract_of(values), **parts)
+
+
+def contract_of(values: dict[str, Any]) -> dict[str, Any]:
+    """The keys of the contract that options give, and --limit."""
+    options = given(values, *Contract.__struct_fields__)
+    others = read_changes(values.get("limit", ()), read_docs(Contract))
+    if twice := options.keys() & others.keys():
+        raise InvalidInput(f"`{min(twice)}` is given twice, as an option and by --limit; give one")
+    return options | others
 
 
 def run_options(command: str, values: dict[str, Any]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from autoreason.exchange import Request, Role, reasoning_tokens_for
 from autoreason.job_types import Advise, JobType, Refine, Research
 from autoreason.jobs.job import Plans, plan_calls
 from autoreason.knowledge_records import Knowledge
+from autoreason.limits import limits_kept
 from autoreason.models.providers import rates
 from autoreason.prompts import PromptSet, built_in
 from autoreason.report.numbers import count, duration, listed, money, percent
@@ -328,6 +329,9 @@ class DryRun(Report):
             "estimate": self.estimate.spans(),
             "noise": self.noise,
         }
+        if self.settings.job.writes == "text":
+            kept = limits_kept(self.task.contract, self.task.brief)
+            fields["limits"] = [each._asdict() for limits in kept for each in limits]
         return {"conclusion": self.conclusion, **plain_values(fields)}
 
 

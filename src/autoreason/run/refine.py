@@ -16,7 +16,14 @@ from autoreason.run.result import Result
 from autoreason.run.verbs import RefineOptions, TaskOptions, door
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.strategies import find_strategy
-from autoreason.task import Task, check_task, has_front_matter, is_text_file, make_contract
+from autoreason.task import (
+    Task,
+    check_task,
+    has_front_matter,
+    is_text_file,
+    make_contract,
+    with_limits,
+)
 
 _GO_WITH = {
     "metric": ("metric_better", "metric_role"),
@@ -109,6 +116,7 @@ def task_in(brief: str | Task, options: TaskOptions) -> Task:
     contract = options.get("contract")
     if not isinstance(contract, Contract):
         contract = make_contract(dict(contract or {}), "contract")
-    return check_task(
+    task = check_task(
         Task(brief=brief, draft=options.get("draft"), facts=options.get("facts"), contract=contract)
     )
+    return task if options.get("limits_from_brief") is False else with_limits(task)

@@ -35,7 +35,7 @@ from autoreason.settings import (
 )
 from autoreason.strategies import find_strategy, unused_setting
 from autoreason.studies import lab_suite
-from autoreason.task import Task, check_task, make_contract, read_task, read_text
+from autoreason.task import Task, check_task, make_contract, read_task, read_text, with_limits
 from autoreason.tournament.judges import PANEL_SETTINGS
 
 KeyPath = tuple[str | int, ...]
@@ -103,6 +103,7 @@ class TextKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     facts: str | None = None
     draft: str | None = None
     contract: dict[str, Any] = {}
+    limits_from_brief: bool = True
 
 
 class ProblemKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -300,7 +301,8 @@ class _SuiteReading:
             if (text := getattr(keys, name)) and _FILE.fullmatch(text.strip())
         }
         if "brief" in files:
-            return read_task(files.pop("brief"), contract=keys.contract, **files)
+            brief, read = files.pop("brief"), keys.limits_from_brief
+            return read_task(brief, contract=keys.contract, limits_from_brief=read, **files)
         texts = {name: read_text(path, name) for name, path in files.items()}
         task = Task(
             brief=keys.brief.strip(),
@@ -308,7 +310,7 @@ class _SuiteReading:
             facts=texts.get("facts", keys.facts),
             contract=make_contract(dict(keys.contract), "contract"),
         )
-        return check_task(task)
+        return with_limits(check_task(task)) if keys.limits_from_brief else check_task(task)
 
     def _arm(self, name: str, value: Any) -> lab_suite.SuiteArm:
         if name.startswith((lab_suite.DRAFT, lab_suite.PANEL)):
