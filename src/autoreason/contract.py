@@ -96,7 +96,7 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         None
     )
     max_items: Annotated[_Count | None, "The most items that lists have, inner ones apart."] = None
-    emojis: Annotated[bool, "Whether there may be emojis."] = True
+    emojis: Annotated[Literal["none"] | None, "`none`: there may be no emojis."] = None
     language: Annotated[
         Literal["de", "en", "es", "fr", "it", "nl", "pt"] | None,
         "The language of the text; one too short to tell is let through.",
@@ -155,7 +155,7 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             bounds = {"Exactly": least} if least == most else {"At least": least, "At most": most}
             said = [f"{how} {n} {_name(unit, n)}." for how, n in bounds.items() if n]
             lines += said if unit != "words" else []
-        lines += [] if self.emojis else [_NO_EMOJI]
+        lines += [_NO_EMOJI] if self.emojis else []
         lines += [_IN_LANGUAGE.format(LANGUAGES[self.language])] if self.language else []
         lines += [f"Has a section headed “{heading}”." for heading in self.sections]
         lines += [_CONTAINS.format(_quote_item(item)) for item in self.must_include]
@@ -236,7 +236,7 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             for item in self.must_not_include
             if _found(item, text)
         ]
-        if not self.emojis and _found(_EMOJI, text):
+        if self.emojis and _found(_EMOJI, text):
             unwanted.append(_breach("emojis", "an emoji is there", _place(_EMOJI, text)))
         if self.language and (other := find_other_language(text, self.language)):
             wanted = LANGUAGES[self.language]

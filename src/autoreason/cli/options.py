@@ -286,7 +286,7 @@ contract_options = group(
     _contract("format", rare=True),
     option(
         "--limit NAME=VALUE...",
-        "Any other, such as max_sentences=3, max_characters=160, emojis=false, language=de.",
+        "Any other, such as max_sentences=3, max_characters=160, emojis=none, language=de.",
         rare=True,
     ),
     _contract("checks", "--check FILE.py:NAME...", name="checks", rare=True),

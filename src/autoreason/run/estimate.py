@@ -322,7 +322,7 @@ class DryRun(Report):
         return [*sections, *prompt]
 
     def to_dict(self) -> dict[str, Any]:
-        fields = {
+        fields: dict[str, Any] = {
             "task": self.task,
             "settings": self.settings,
             "request": self.estimate.request,
