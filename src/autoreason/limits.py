@@ -9,7 +9,7 @@ import re
 import tomllib
 from bisect import bisect_right
 from functools import cache, lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,9 +45,11 @@ _HINT = re.compile(
     re.IGNORECASE,
 )
 """Without any of this a brief has no limit, and the grammar, which takes a tenth of a second, is not needed."""
+_MAX_SHOWN = 60
+"""Characters of a sentence that are shown with a phrase that is not understood."""
 _LISTS = ("must_include", "must_not_include")
-_MOST_READ, _LONGEST = 50_000, 1_000
-"""Characters of a brief that are read, and of a sentence around a phrase."""
+_MOST_READ, _LONGEST, _MANY = 50_000, 500, 200
+"""Characters of a brief that are read, and of a sentence around a phrase; phrases of a kind."""
 
 
 class Limit(NamedTuple):
@@ -122,7 +124,7 @@ def read_limits(brief: str) -> tuple[Limit, ...]:
     orders = (grammar.object.match(before(*each)) for each in pairwise(starts))
     written = "|".join(re.escape(each["object"].split()[-1]) for each in orders if each) or "(?!)"
     for kind, pattern in grammar.phrases.items():
-        for match in pattern.finditer(masked):
+        for match in islice(pattern.finditer(masked), _MANY):
             start, end = match.span()
             at = bisect_right(starts, start)
             first, last = max(start - _LONGEST, starts[at - 1]), min(end + _LONGEST, starts[at])
@@ -141,8 +143,10 @@ def read_limits(brief: str) -> tuple[Limit, ...]:
                 and free
                 and (keys or not what.endswith("bare") or what[:5] == "other")
             ):
-                phrase = " ".join(brief[start:end].split())
-                found.append(Limit(phrase, start, end, keys if is_limit == "+" else {}))
+                stated = is_limit == "+" and keys
+                begin = start if stated or end - first > _MAX_SHOWN else first
+                phrase = " ".join(brief[begin:end].split())
+                found.append(Limit(phrase, start, end, keys if stated else {}))
     said = {(key, str(x)) for each in found for key, x in each.keys.items() if key not in _LISTS}
     twice = [key for key, _ in said]
     # Of two different ones neither is sure to be about the whole text.

@@ -351,9 +351,12 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
         for name, amount in asdict(settings.budget).items()
         if amount is not None
     ]
+    read = limits_kept(task.contract, task.brief) if settings.job.writes == "text" else ([], [])
+    said = (" · ".join(f"“{each.phrase}”" for each in found) for found in read)
     rows = [
         *_models(settings.models),
         ("text", " ".join(task.rules())),
+        *zip(("as its brief says", "not understood"), said, strict=True),
         *_work(task, settings),
         ("knowledge", disclose_task(task, settings)),
         ("spending", ", ".join(limits) or "no limit"),
