@@ -41,20 +41,20 @@ _FORMATS = {
 }
 _NAMES = "de German, en English, es Spanish, fr French, it Italian, nl Dutch, pt Portuguese"
 LANGUAGES: dict[str, str] = dict(each.split() for each in _NAMES.split(", "))
-_IN_LANGUAGE = "Is written in {}."
-_NO_EMOJI = "Has no emojis."
 _EMOJI = r"/\p{Emoji_Presentation}|\p{Extended_Pictographic}\uFE0F/"
 _FEWEST_TO_TELL = 8
 _SURE = 0.9
 """Words and confidence from which a language is told: 7 of 8,400 pieces of manuals were told wrong."""
-_END = r"[.!?…:][\"'”’“»)*_]*"
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"'”’“»)*_]*\s+(?=[\"'“„«‘(¿¡*_]*[^\Wa-zß-ÿ_])")
+_ENDED = re.compile(r"[.!?…:][\"'”’“»)*_]*\Z")
+_GAP = re.compile(r"\n[ \t]*\n\s*")
+_SENTENCE_GAP = re.compile(
+    rf"{_GAP.pattern}|(?<=[.!?…])[\"'”’“»)*_]*\s+(?=[\"'“„«‘(¿¡*_]*[^\Wa-zß-ÿ_])"
+)
 _ABBREVIATED = re.compile(
     r"\b(?:[^\W\d_]\.(?:\s?[^\W\d_]\.)*|(?:Dr|Mrs?|Ms|Prof|St|Nr|No|Hr|Fr|Mme|Sra?|Sig|Dott|bzw|ca|vgl|max|min)\."
     r"|\d+\.(?= (?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Jahrh)))"
 )
-_ITEM = re.compile(r"^([ \t]*)(?:[-*+•–]|\d{1,3}[.)])[ \t]+\S", re.MULTILINE)
-_BETWEEN_BLOCKS = re.compile(r"\n[ \t]*\n")
+_ITEM = re.compile(r"^([ \t]*)(?:[-*+•–]|\d{1,3}[.)])[ \t]+(?=\S)", re.MULTILINE)
 _MARKUP = re.compile(
     r"^ {0,3}#{1,6}[ \t]|^[ \t]*```|\*\*\S|^[ \t]*[-*+][ \t]+\S|\[[^\]\n]+\]\([^)\n]+\)",
     re.MULTILINE,
@@ -155,8 +155,8 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             bounds = {"Exactly": least} if least == most else {"At least": least, "At most": most}
             said = [f"{how} {n} {_name(unit, n)}." for how, n in bounds.items() if n]
             lines += said if unit != "words" else []
-        lines += [_NO_EMOJI] if self.emojis else []
-        lines += [_IN_LANGUAGE.format(LANGUAGES[self.language])] if self.language else []
+        lines += ["Has no emojis."] if self.emojis else []
+        lines += [f"Is written in {LANGUAGES[self.language]}."] if self.language else []
         lines += [f"Has a section headed “{heading}”." for heading in self.sections]
         lines += [_CONTAINS.format(_quote_item(item)) for item in self.must_include]
         lines += [_LACKS.format(_quote_item(item)) for item in self.must_not_include]
@@ -174,12 +174,9 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             (_LACKS, unwanted),
             (_UNWANTED, unwanted),
         )
-        lengths = (
-            words.format(unit, bound)
-            for unit, *bounds in self._spans()
-            for words, bound in zip((_TOO_SHORT, _TOO_LONG), bounds, strict=True)
-            if bound
-        )
+        spans = [*self._spans()]
+        lengths = [_TOO_SHORT.format(unit, least) for unit, least, _ in spans if least]
+        lengths += [_TOO_LONG.format(unit, most) for unit, _, most in spans if most]
         others = (words.format(each) for words, values in said for each in values)
         return (*self.rules(), *lengths, *others)
 
@@ -217,12 +214,13 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         for unit, least, most in self._spans():
             number = _COUNTED[unit](text)
             said = f"{number} {_name(unit, number)}"
-            if least and number < least:
-                off, words = least - number, _TOO_SHORT.format(said, least)
-                found.append(_breach(f"min_{unit}", words, f"; add {off} or more", off))
-            if most and number > most:
-                off, words = number - most, _TOO_LONG.format(said, most)
-                found.append(_breach(f"max_{unit}", words, f"; cut {off} or more", off))
+            for rule, bound, off, wrong, fix in (
+                ("min", least, (least or number) - number, _TOO_SHORT, "add"),
+                ("max", most, number - (most or number), _TOO_LONG, "cut"),
+            ):
+                if off > 0:
+                    words = wrong.format(said, bound)
+                    found.append(_breach(f"{rule}_{unit}", words, f"; {fix} {off} or more", off))
         return found
 
     def _contents(self, text: str, own: str) -> list[_Breach]:
@@ -238,9 +236,11 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ]
         if self.emojis and _found(_EMOJI, text):
             unwanted.append(_breach("emojis", "an emoji is there", _place(_EMOJI, text)))
-        if self.language and (other := find_other_language(text, self.language)):
-            wanted = LANGUAGES[self.language]
-            unwanted.append(_breach("language", f"in {LANGUAGES[other]} and not in {wanted}"))
+        found = _find_language(text) if self.language else None
+        if found and found != self.language:
+            unwanted.append(
+                _breach("language", f"not in {LANGUAGES[self.language]}, but {LANGUAGES[found]}")
+            )
         return missing + unwanted
 
     def _layout(self, text: str) -> list[_Breach]:
@@ -290,26 +290,20 @@ def word_starts(text: str) -> list[int]:
     return [each.start(1) for each in _WORD.finditer(text) if each[1]]
 
 
-def _blocks(text: str) -> list[str]:
-    """Text between empty lines, without code and headings."""
-    prose = HEADING.sub("\n", CODE_BLOCK.sub("\n\n", text))
-    return [each.strip() for each in _BETWEEN_BLOCKS.split(prose) if re.search(r"\w", each)]
-
-
 def _count_ended(parts: Sequence[str]) -> int:
     """Parts that end like a sentence, or all if none does: a greeting and a name at the end are neither."""
-    return sum(re.search(rf"{_END}\Z", each) is not None for each in parts) or len(parts)
-
-
-def count_sentences(text: str) -> int:
-    blocks = (_ITEM.sub("\n\n", each) for each in _blocks(text))
-    lines = (line for each in blocks for line in _BETWEEN_BLOCKS.split(each))
-    parts = (x for each in lines for x in _SENTENCE_END.split(_ABBREVIATED.sub("X", each)))
-    return _count_ended([each.strip() for each in parts if re.search(r"\w", each)])
+    parts = [each.strip() for each in parts if re.search(r"\w", each)]
+    return sum(_ENDED.search(each) is not None for each in parts) or len(parts)
 
 
 def count_paragraphs(text: str) -> int:
-    return _count_ended([each for each in _blocks(text) if not _ITEM.match(each)])
+    prose = HEADING.sub("\n", CODE_BLOCK.sub("\n\n", text))
+    return _count_ended([each for each in _GAP.split(prose) if not _ITEM.match(each)])
+
+
+def count_sentences(text: str) -> int:
+    prose = HEADING.sub("\n", _ITEM.sub("\n\n", CODE_BLOCK.sub("\n\n", text)))
+    return _count_ended(_SENTENCE_GAP.split(_ABBREVIATED.sub("X", prose)))
 
 
 def count_items(text: str) -> int:
@@ -331,16 +325,6 @@ def _name(unit: str, number: int) -> str:
     return unit[:-1] if number == 1 and unit != "words" else unit
 
 
-@lru_cache(64)
-def find_other_language(text: str, wanted: str) -> str:
-    """The language that a text is in, where that is clearly another one than is wanted."""
-    prose = CODE_BLOCK.sub("", text)
-    if count_words(prose) < _FEWEST_TO_TELL:
-        return ""
-    found, sure = _load_detector().classify(prose)
-    return found if found != wanted and sure >= _SURE else ""
-
-
 @lru_cache
 def _load_detector() -> Any:
     # It takes a second, and few contracts name a language.
@@ -349,6 +333,14 @@ def _load_detector() -> Any:
     detector = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     detector.set_languages(LANGUAGES)
     return detector
+
+
+@lru_cache(64)
+def _find_language(text: str) -> str | None:
+    """The language of a text, where it can be told."""
+    prose = CODE_BLOCK.sub("", text)
+    found, sure = _load_detector().classify(prose)
+    return found if count_words(prose) >= _FEWEST_TO_TELL and sure >= _SURE else None
 
 
 def heading_text(rest: str) -> str:

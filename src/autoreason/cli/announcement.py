@@ -167,8 +167,8 @@ def describe_limits(task: Task) -> str:
     """`at most 230 words · has a section headed “Cost”`; words with a comma may be meant as several."""
     from autoreason.limits import limits_kept
 
-    contract, (stated, missed) = task.contract, limits_kept(task.contract, task.brief)
-    understood = [(_in_words(Contract(**each.keys).rules()), each.phrase) for each in stated]
+    contract, read = task.contract, limits_kept(task.contract, task.brief)
+    understood = [(_in_words(Contract(**x.keys).rules()), x.phrase) for x in read if x.keys]
     of_brief = {rule for rules, _ in understood for rule in rules}
     rules = [rule for rule in _in_words(task.rules()) if rule not in of_brief]
     items = (*contract.sections, *contract.must_include, *contract.must_not_include)
@@ -176,7 +176,7 @@ def describe_limits(task: Task) -> str:
         rules.append(f"“{joined}” is one text: for several write [{joined}], or the option again")
     said = ", ".join(f"{' and '.join(rules)} (“{phrase}”)" for rules, phrase in understood)
     rules += [f"understood as limits: {said}"] if said else []
-    unclear = " and ".join(f"“{each.phrase}”" for each in missed)
+    unclear = " and ".join(f"“{each.phrase}”" for each in read if not each.keys)
     rules += [f"not understood: {unclear}"] if unclear else []
     options = "; --max-words, --section, --limit and others are checked by a program"
     return (" · ".join(rules) or "none") + options * (bool(unclear) or not rules)
@@ -190,7 +190,7 @@ def _limits_of_briefs(task: Task) -> Iterator[str]:
     suite = suite_of(task)
     tasks = {name: each.task for name, each in suite.tasks.items()} if suite else {"": task}
     for name, each in tasks.items():
-        if any(limits_kept(each.contract, each.brief)):
+        if limits_kept(each.contract, each.brief):
             yield f"{name}: {describe_limits(each)}" if len(tasks) > 1 else describe_limits(each)
 
 

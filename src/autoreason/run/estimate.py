@@ -330,8 +330,8 @@ class DryRun(Report):
             "noise": self.noise,
         }
         if self.settings.job.writes == "text":
-            kept = limits_kept(self.task.contract, self.task.brief)
-            fields["limits"] = [each._asdict() for limits in kept for each in limits]
+            read = limits_kept(self.task.contract, self.task.brief)
+            fields["limits"] = [each._asdict() for each in read]
         return {"conclusion": self.conclusion, **plain_values(fields)}
 
 
@@ -351,12 +351,12 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
         for name, amount in asdict(settings.budget).items()
         if amount is not None
     ]
-    read = limits_kept(task.contract, task.brief) if settings.job.writes == "text" else ([], [])
-    said = (" · ".join(f"“{each.phrase}”" for each in found) for found in read)
+    read = limits_kept(task.contract, task.brief) if settings.job.writes == "text" else []
     rows = [
         *_models(settings.models),
         ("text", " ".join(task.rules())),
-        *zip(("as its brief says", "not understood"), said, strict=True),
+        ("as its brief says", " · ".join(f"“{x.phrase}”" for x in read if x.keys)),
+        ("not understood", " · ".join(f"“{x.phrase}”" for x in read if not x.keys)),
         *_work(task, settings),
         ("knowledge", disclose_task(task, settings)),
         ("spending", ", ".join(limits) or "no limit"),
