@@ -236,8 +236,7 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ]
         if self.emojis and _found(_EMOJI, text):
             unwanted.append(_breach("emojis", "an emoji is there", _place(_EMOJI, text)))
-        found = _find_language(text) if self.language else None
-        if found and found != self.language:
+        if self.language and (found := _find_language(text)) not in ("", self.language):
             unwanted.append(
                 _breach("language", f"not in {LANGUAGES[self.language]}, but {LANGUAGES[found]}")
             )
@@ -336,11 +335,11 @@ def _load_detector() -> Any:
 
 
 @lru_cache(64)
-def _find_language(text: str) -> str | None:
-    """The language of a text, where it can be told."""
+def _find_language(text: str) -> str:
+    """The language of a text; empty where it cannot be told."""
     prose = CODE_BLOCK.sub("", text)
     found, sure = _load_detector().classify(prose)
-    return found if count_words(prose) >= _FEWEST_TO_TELL and sure >= _SURE else None
+    return found if count_words(prose) >= _FEWEST_TO_TELL and sure >= _SURE else ""
 
 
 def heading_text(rest: str) -> str:

@@ -171,7 +171,8 @@ def read_task(
         >>> task.contract.max_words
         200
     """
-    check_call(read_task, source=source, draft=draft, facts=facts, contract=contract)
+    files = {"source": source, "draft": draft, "facts": facts}
+    check_call(read_task, **files, contract=contract, limits_from_brief=limits_from_brief)
     name, text = read_source(str(source))
     keys, brief = split_front_matter(name, text, FRONT_MATTER)
     if is_blank(brief):

@@ -338,7 +338,8 @@ class Tournament(Strategy):
 
     def _too_long(self, incumbent: str, text: str, *, missing: bool) -> str:
         """Why a text grew too much, which judges do not see: they like what is long."""
-        if missing or self.context.task.contract.max_words:
+        contract = self.context.task.contract
+        if missing or contract.max_words or contract.max_characters:
             return ""
         first = self.story.incumbents[0].text
         share = self.growth(first, text)
