@@ -48,8 +48,7 @@ def test_flags_override_front_matter(tmp_path: Path) -> None:
 
 def test_plain_limits_in_prose_are_limits_unless_keys_say_otherwise_or_they_are_declined() -> None:
     brief = "---\nmax_words: 60\n---\nWrite at most 80 words in three sentences."
-    three = {"min_sentences": 3, "max_sentences": 3}
-    assert read_task(brief).contract == Contract(max_words=60, **three)
+    assert read_task(brief).contract == Contract(max_words=60, min_sentences=3, max_sentences=3)
     given = {"max_words": 70, "max_sentences": 2}
     assert read_task(brief, contract=given).contract == Contract(max_words=70, max_sentences=2)
     assert read_task(brief, limits_from_brief=False).contract == Contract(max_words=60)

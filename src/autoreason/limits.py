@@ -65,7 +65,7 @@ class _Grammar:
         self.numbers = {each: int(n) for n, said in given for each in said.split("|")}
         words["MANY"] = [each for each, n in self.numbers.items() if n > 1]
         longest = "|".join(sorted(self.numbers, key=len, reverse=True))
-        words["NUMBER"] = rf"(?:\d{{1,3}}(?:[.,]\d{{3}})+|\d+|(?:{longest})(?!\w))"
+        words["NUMBER"] = rf"(?:\d{{1,3}}(?:[.,]\d{{3}})+|\d{{1,5}}(?!\d)|(?:{longest})(?!\w))"
         for name in ("units", "bounds", "after", "languages"):
             words[name.upper()] = [f"(?P<{x}>{y})" for x, y in words[name].items()]
         self._names = "|".join(sorted(filter(str.isupper, words), key=len, reverse=True))
