@@ -21,7 +21,16 @@ HOUSE = ROOT / "src" / "autoreason"
 NOUNS = frozenset(
     {
         *("bounded_yaml", "characters", "contract", "errors", "events", "exchange", "fields"),
-        *("files", "job_types", "keys", "knowledge_records", "limits", "plugins", "prompts", "settings"),
+        *(
+            "files",
+            "job_types",
+            "keys",
+            "knowledge_records",
+            "limits",
+            "plugins",
+            "prompts",
+            "settings",
+        ),
         *("story", "task", "version", "wording"),
     }
 )
