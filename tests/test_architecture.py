@@ -21,17 +21,8 @@ HOUSE = ROOT / "src" / "autoreason"
 NOUNS = frozenset(
     {
         *("bounded_yaml", "characters", "contract", "errors", "events", "exchange", "fields"),
-        *(
-            "files",
-            "job_types",
-            "keys",
-            "knowledge_records",
-            "limits",
-            "plugins",
-            "prompts",
-            "settings",
-        ),
-        *("story", "task", "version", "wording"),
+        *("files", "job_types", "keys", "knowledge_records", "plugins", "prompts", "settings"),
+        *("limits", "story", "task", "version", "wording"),
     }
 )
 FLOORS = (
