@@ -39,6 +39,26 @@ def broken(contract: Contract, text: str) -> list[str]:
         (Contract(format="json"), '{"a": [1]}', '{"a": [1}'),
         (Contract(format="plain"), "Just words.", "# A heading\n\nand **bold** words."),
         (Contract(must_include=("a/b",)), "It is a/b here.", "It is a b here."),
+        (Contract(max_characters=4), " Tide\n", "Tides"),
+        (
+            Contract(min_sentences=2),
+            "Dr. A. Lee came. We left at 9 a.m. on 3. Mai.",
+            "Dr. A. Lee came.",
+        ),
+        (Contract(max_sentences=1), "# So\n\nIt is e.g. “Who? Me!” he said", "One. Two."),
+        (Contract(max_paragraphs=1), "Dear Ann,\n\nCome.\n\n- tea\n\nYours,\nBo", "One.\n\nTwo."),
+        (Contract(min_items=2), "- a\n  - b\n1. c\n", "- a\n  - b\n"),
+        (Contract(emojis="none"), "Fine ✓ © 1 → 2 ☺", "Fine 🎉"),
+        (
+            Contract(language="de"),
+            "Das Hotel Bellevue hat ab Montag wieder geöffnet, sagt Tom.",
+            "The hotel is open again from Monday on, says Tom.",
+        ),
+        (
+            Contract(language="de"),
+            "Nice weather, Tom!",
+            "Le musée est fermé lundi et mardi pour travaux.",
+        ),
     ],
 )
 def test_a_text_keeps_a_rule_or_breaks_it(contract: Contract, keeps: str, breaks: str) -> None:
@@ -62,6 +82,11 @@ def test_the_rules_read_as_sentences() -> None:
         "Does not contain a match of /very/.",
         "Is plain text without Markdown.",
     )
+    assert Contract(min_items=1, max_items=1, emojis="none", language="fr").rules() == (
+        "Exactly 1 item.",
+        "Has no emojis.",
+        "Is written in French.",
+    )
     assert Contract().rules() == ()
 
 
@@ -70,6 +95,8 @@ def test_the_rules_read_as_sentences() -> None:
     [
         ({"min_words": 5, "max_words": 2}, r"min_words \(5\) is over max_words \(2\)"),
         ({"max_words": 0}, "max_words is 0"),
+        ({"max_items": 0}, "`max_items` is 0"),
+        ({"min_items": 5, "max_items": 2}, r"min_items \(5\) is over max_items \(2\)"),
         ({"must_include": ("/(/",)}, "not a regular expression"),
         (
             {"must_include": ("x",), "must_not_include": ("x",)},
@@ -132,6 +159,12 @@ def test_a_fix_says_how_far_off_a_text_is_and_where_the_fault_lies() -> None:
         "no heading “Risks”; write the line “## Risks”",
         "not plain text: '**d' is Markdown, in “It was very **dark** and I slept!”",
     )
+    longer = Contract(max_sentences=1, max_characters=9)
+    assert longer.fixes("One. Two. Three.") == (
+        "16 characters, at most 9 allowed; cut 7 or more",
+        "3 sentences, at most 1 allowed; cut 2 or more",
+    )
+    assert longer.words_off("One. Two. Three.") == 9
     assert Contract(min_words=9).fixes("Short.") == ("1 words, at least 9 needed; add 8 or more",)
 
 

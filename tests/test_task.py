@@ -70,6 +70,14 @@ def test_flags_override_front_matter(tmp_path: Path) -> None:
     assert task.contract == Contract(min_words=20, max_words=80)
 
 
+def test_plain_limits_in_prose_are_limits_unless_keys_say_otherwise_or_they_are_declined() -> None:
+    brief = "---\nmax_words: 60\n---\nWrite at most 80 words in three sentences."
+    assert read_task(brief).contract == Contract(max_words=60, min_sentences=3, max_sentences=3)
+    given = {"max_words": 70, "max_sentences": 2}
+    assert read_task(brief, contract=given).contract == Contract(max_words=70, max_sentences=2)
+    assert read_task(brief, limits_from_brief=False).contract == Contract(max_words=60)
+
+
 def test_words_are_a_brief_with_front_matter_or_without() -> None:
     for brief in ("Write a haiku about rain.", "Write it.\n\n---\n\nAnd then more."):
         assert read_task(brief) == Task(brief=brief)

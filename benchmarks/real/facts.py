@@ -91,9 +91,9 @@ async def run_one(
 
 def as_table(arms: dict[str, list[FactRun]], kind: str) -> str:
     """One row an arm, as Markdown."""
-    heads = (kind, "lost or changed a fact", "facts lost", "added", "other limits kept")
+    heads: tuple[str, ...] = (kind, "lost or changed a fact", "facts lost", "added", "other limits kept")
     heads += ("first draft delivered", "calls", "median length", "failed")
-    lines = [heads, ("---",) * len(heads)]
+    lines: list[tuple[str, ...]] = [heads, ("---",) * len(heads)]
     for arm, every in arms.items():
         rows = [row for row in every if not row.error]
         if not rows:

@@ -93,7 +93,7 @@ def _repeats(name: str, options: argparse.Namespace) -> str:
 def _compare(brief: Path, model_options: tuple[str, ...], options: argparse.Namespace) -> Job:
     arguments = (
         *(str(brief), *model_options, "--strategies", ",".join(options.texts)),
-        *("--repeats", _repeats("texts", options), "--json", "-q"),
+        *("--repeats", _repeats("texts", options), "--json", "-q", "--no-limits-from-brief"),
         *("--seed", str(_TEXT_SEED + options.seed)),
     )
     return Job(f"text-{brief.parent.parent.name}-{brief.stem}", "compare", arguments)

@@ -96,7 +96,7 @@ async def run_arm(
     async def one(brief: Path) -> StoppedRun:
         try:
             result = await refine.aio(
-                read_task(brief),
+                read_task(brief, limits_from_brief=False),
                 options.model,
                 base_url=options.base_url,
                 seed=options.seed,

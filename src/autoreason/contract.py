@@ -5,15 +5,15 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from autoreason.errors import InvalidInput
-from autoreason.fields import check_fields
+from autoreason.fields import check_fields, check_ranges
 from autoreason.plugins import absolute, load_function, short
 
 HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*)$", re.MULTILINE)
@@ -27,8 +27,8 @@ _PASSAGE = re.compile(r"[^\n]*?(?:[.!?](?=\s)|(?=\n)|\Z)")
 _MAX_PASSAGE = 160
 _SEARCH_SECONDS = 2.0
 """Processor time for one search: some patterns take forever on some texts."""
-_TOO_SHORT = "words, at least {} needed"
-_TOO_LONG = "words, at most {} allowed"
+_TOO_SHORT = "{}, at least {} needed"
+_TOO_LONG = "{}, at most {} allowed"
 _CONTAINS = "Contains {}."
 _LACKS = "Does not contain {}."
 _MISSING = "{} is missing"
@@ -39,6 +39,22 @@ _FORMATS = {
     "plain": "Is plain text without Markdown.",
     "json": "Is one valid JSON value and nothing else.",
 }
+_NAMES = "de German, en English, es Spanish, fr French, it Italian, nl Dutch, pt Portuguese"
+LANGUAGES: dict[str, str] = dict(each.split() for each in _NAMES.split(", "))
+_EMOJI = r"/\p{Emoji_Presentation}|\p{Extended_Pictographic}\uFE0F/"
+_FEWEST_TO_TELL = 8
+_SURE = 0.9
+"""Words and confidence from which a language is told: 7 of 10,500 pieces of manuals were told wrong."""
+_ENDED = re.compile(r"[.!?…:][\"'”’“»)*_]*\Z")
+_GAP = re.compile(r"\n[ \t]*\n\s*")
+_SENTENCE_GAP = re.compile(
+    rf"{_GAP.pattern}|(?<=[.!?…])[\"'”’“»)*_]*\s+(?=[\"'“„«‘(¿¡*_]*[^\Wa-zß-ÿ_])"
+)
+_ABBREVIATED = re.compile(
+    r"\b(?:[^\W\d_]\.(?:\s?[^\W\d_]\.)*|(?:Dr|Mrs?|Ms|Prof|St|Nr|No|Hr|Fr|Mme|Sra?|Sig|Dott|bzw|ca|vgl|max|min)\."
+    r"|\d+\.(?= (?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Jahrh)))"
+)
+_ITEM = re.compile(r"^([ \t]*)(?:[-*+•–]|\d{1,3}[.)])[ \t]+(?=\S)", re.MULTILINE)
 _MARKUP = re.compile(
     r"^ {0,3}#{1,6}[ \t]|^[ \t]*```|\*\*\S|^[ \t]*[-*+][ \t]+\S|\[[^\]\n]+\]\([^)\n]+\)",
     re.MULTILINE,
@@ -51,7 +67,7 @@ class Violation(Struct, frozen=True):
     rule: str
     message: str
     words_off: int = 0
-    """By how many words a text is too short or too long."""
+    """By how many words, characters or whatever else is counted a text is too short or too long."""
 
 
 _Breach = tuple[Violation, str]
@@ -62,11 +78,29 @@ def _breach(rule: str, message: str, fix: str = "", words_off: int = 0) -> _Brea
     return Violation(rule, message, words_off), message + fix
 
 
+_Count = Annotated[int, Meta(ge=1, le=1_000_000)]
+
+
 class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Limits that a text must keep, whatever judges prefer."""
 
     min_words: Annotated[int | None, "The fewest words a text may have."] = None
     max_words: Annotated[int | None, "The most words a text may have."] = None
+    min_characters: Annotated[_Count | None, "The fewest characters, spaces too."] = None
+    max_characters: Annotated[_Count | None, "The most characters, spaces too."] = None
+    min_sentences: Annotated[_Count | None, "The fewest sentences; headings are none."] = None
+    max_sentences: Annotated[_Count | None, "The most sentences; headings are none."] = None
+    min_paragraphs: Annotated[_Count | None, "The fewest paragraphs, lists apart."] = None
+    max_paragraphs: Annotated[_Count | None, "The most paragraphs, lists apart."] = None
+    min_items: Annotated[_Count | None, "The fewest items that lists have, inner ones apart."] = (
+        None
+    )
+    max_items: Annotated[_Count | None, "The most items that lists have, inner ones apart."] = None
+    emojis: Annotated[Literal["none"] | None, "`none`: there may be no emojis."] = None
+    language: Annotated[
+        Literal["de", "en", "es", "fr", "it", "nl", "pt"] | None,
+        "The language of the text; one too short to tell is let through.",
+    ] = None
     sections: Annotated[tuple[str, ...], "Headings that must exist."] = ()
     must_include: Annotated[
         tuple[str, ...], "What a text must contain, literally or as `/regex/`."
@@ -84,13 +118,14 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         check_fields(self)
+        check_ranges(Contract, msgspec.structs.asdict(self))
         msgspec.structs.force_setattr(self, "checks", tuple(map(absolute, self.checks)))
-        least, most = self.min_words, self.max_words
-        for name, value in (("min_words", least), ("max_words", most)):
+        for name, value in (("min_words", self.min_words), ("max_words", self.max_words)):
             if value is not None and value < 1:
                 raise InvalidInput(f"{name} is {value}; give a number of words of at least 1")
-        if least and most and least > most:
-            raise InvalidInput(f"min_words ({least}) is over max_words ({most}); change one")
+        for unit, least, most in self._spans():
+            if least and most and least > most:
+                raise InvalidInput(f"min_{unit} ({least}) is over max_{unit} ({most}); change one")
         for name in ("sections", "must_include", "must_not_include"):
             if any(not item.strip() for item in getattr(self, name)):
                 raise InvalidInput(f"{name} has an empty entry; remove it or fill it in")
@@ -116,6 +151,12 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """The contract in plain words, for prompts and for people."""
         lines = [f"At least {self.min_words} words."] if self.min_words else []
         lines += [f"At most {self.max_words} words."] if self.max_words else []
+        for unit, least, most in self._spans():
+            bounds = {"Exactly": least} if least == most else {"At least": least, "At most": most}
+            said = [f"{how} {n} {_name(unit, n)}." for how, n in bounds.items() if n]
+            lines += said if unit != "words" else []
+        lines += ["Has no emojis."] if self.emojis else []
+        lines += [f"Is written in {LANGUAGES[self.language]}."] if self.language else []
         lines += [f"Has a section headed “{heading}”." for heading in self.sections]
         lines += [_CONTAINS.format(_quote_item(item)) for item in self.must_include]
         lines += [_LACKS.format(_quote_item(item)) for item in self.must_not_include]
@@ -127,15 +168,17 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """What requests say about the contract: its rules, and that a text breaks one of them."""
         wanted, unwanted = _quotes(self.must_include), _quotes(self.must_not_include)
         said = (
-            (_TOO_SHORT, filter(None, [self.min_words])),
-            (_TOO_LONG, filter(None, [self.max_words])),
             (_NO_HEADING, self.sections),
             (_CONTAINS, wanted),
             (_MISSING, wanted),
             (_LACKS, unwanted),
             (_UNWANTED, unwanted),
         )
-        return (*self.rules(), *(words.format(each) for words, values in said for each in values))
+        spans = [*self._spans()]
+        lengths = [_TOO_SHORT.format(unit, least) for unit, least, _ in spans if least]
+        lengths += [_TOO_LONG.format(unit, most) for unit, _, most in spans if most]
+        others = (words.format(each) for words, values in said for each in values)
+        return (*self.rules(), *lengths, *others)
 
     def violations(self, text: str, own: str | None = None) -> tuple[Violation, ...]:
         """Every rule that `text` breaks; empty when it keeps the contract.
@@ -156,22 +199,29 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return [*self._length(text), *contents, *self._layout(text), *checked]
 
     def words_off(self, text: str) -> int:
-        """By how many words `text` is longer or shorter than it may be."""
-        words = count_words(text)
-        low, high = self.min_words or words, self.max_words or words
-        return max(low - words, words - high, 0)
+        """By how many words, or whatever else is counted, `text` is longer or shorter than it may be."""
+        return sum(each.words_off for each, _ in self._length(text))
+
+    def _spans(self) -> Iterator[tuple[str, int | None, int | None]]:
+        """What is counted and has a limit, with the fewest and the most."""
+        for unit in _COUNTED:
+            least, most = getattr(self, f"min_{unit}"), getattr(self, f"max_{unit}")
+            if least or most:
+                yield unit, least, most
 
     def _length(self, text: str) -> list[_Breach]:
-        if not self.min_words and not self.max_words:
-            return []
-        words, off = count_words(text), self.words_off(text)
-        if self.min_words and words < self.min_words:
-            short = f"{words} {_TOO_SHORT.format(self.min_words)}"
-            return [_breach("min_words", short, f"; add {off} or more", off)]
-        if self.max_words and words > self.max_words:
-            long = f"{words} {_TOO_LONG.format(self.max_words)}"
-            return [_breach("max_words", long, f"; cut {off} or more", off)]
-        return []
+        found = []
+        for unit, least, most in self._spans():
+            number = _COUNTED[unit](text)
+            said = f"{number} {_name(unit, number)}"
+            for rule, bound, off, wrong, fix in (
+                ("min", least, (least or number) - number, _TOO_SHORT, "add"),
+                ("max", most, number - (most or number), _TOO_LONG, "cut"),
+            ):
+                if off > 0:
+                    words = wrong.format(said, bound)
+                    found.append(_breach(f"{rule}_{unit}", words, f"; {fix} {off} or more", off))
+        return found
 
     def _contents(self, text: str, own: str) -> list[_Breach]:
         missing = [
@@ -184,6 +234,12 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             for item in self.must_not_include
             if _found(item, text)
         ]
+        if self.emojis and _found(_EMOJI, text):
+            unwanted.append(_breach("emojis", "an emoji is there", _place(_EMOJI, text)))
+        if self.language and (found := _find_language(text)) not in ("", self.language):
+            unwanted.append(
+                _breach("language", f"not in {LANGUAGES[self.language]}, but {LANGUAGES[found]}")
+            )
         return missing + unwanted
 
     def _layout(self, text: str) -> list[_Breach]:
@@ -209,9 +265,6 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return found
 
 
-_NO_LIMITS = Contract()
-
-
 def _load_check(name: str) -> Callable[[str], Sequence[str]]:
     return load_function("contract check", name, "a text", Sequence[str])
 
@@ -234,6 +287,59 @@ def count_words(text: str) -> int:
 def word_starts(text: str) -> list[int]:
     """Where words begin: what white space divides and has a letter or a digit, without the numbers of lists."""
     return [each.start(1) for each in _WORD.finditer(text) if each[1]]
+
+
+def _count_ended(parts: Sequence[str]) -> int:
+    """Parts that end like a sentence, or all if none does: a greeting and a name at the end are neither."""
+    parts = [each.strip() for each in parts if re.search(r"\w", each)]
+    return sum(_ENDED.search(each) is not None for each in parts) or len(parts)
+
+
+def count_paragraphs(text: str) -> int:
+    prose = HEADING.sub("\n", CODE_BLOCK.sub("\n\n", text))
+    return _count_ended([each for each in _GAP.split(prose) if not _ITEM.match(each)])
+
+
+def count_sentences(text: str) -> int:
+    prose = HEADING.sub("\n", _ITEM.sub("\n\n", CODE_BLOCK.sub("\n\n", text)))
+    return _count_ended(_SENTENCE_GAP.split(_ABBREVIATED.sub("X", prose)))
+
+
+def count_items(text: str) -> int:
+    indents = [len(each) for each in _ITEM.findall(CODE_BLOCK.sub("", text))]
+    return sum(each <= min(indents) + 1 for each in indents)
+
+
+_COUNTED: dict[str, Callable[[str], int]] = {
+    "words": count_words,
+    "characters": lambda text: len(text.strip()),
+    "sentences": count_sentences,
+    "paragraphs": count_paragraphs,
+    "items": count_items,
+}
+
+
+def _name(unit: str, number: int) -> str:
+    """The name of so many; `1 words` is as it has been recorded."""
+    return unit[:-1] if number == 1 and unit != "words" else unit
+
+
+@lru_cache
+def _load_detector() -> Any:
+    # It takes a second, and few contracts name a language.
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    detector = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    detector.set_languages(LANGUAGES)
+    return detector
+
+
+@lru_cache(64)
+def _find_language(text: str) -> str:
+    """The language of a text; empty where it cannot be told."""
+    prose = CODE_BLOCK.sub("", text)
+    found, sure = _load_detector().classify(prose)
+    return found if count_words(prose) >= _FEWEST_TO_TELL and sure >= _SURE else ""
 
 
 def heading_text(rest: str) -> str:
@@ -279,3 +385,6 @@ def _quote_item(item: str) -> str:
 def _quotes(items: tuple[str, ...]) -> list[str]:
     """Items as requests quote them; a pattern also without the words that say what it is."""
     return [*map(_quote_item, items), *filter(_is_regex, items)]
+
+
+_NO_LIMITS = Contract()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.characters import is_blank, without_controls
 from autoreason.contract import CODE_BLOCK, HEADING, Contract, Violation, heading_text
@@ -162,6 +163,7 @@ def read_task(
     facts: str | Path | None = None,
     contract: Mapping[str, Any] | None = None,
     criteria: str | Sequence[str] = (),
+    limits_from_brief: bool = True,
 ) -> Task:
     """Read a task from a Markdown file, from standard input, or from the text itself.
 
@@ -171,6 +173,7 @@ def read_task(
         facts: A file with what every role may rely on.
         contract: Keys of the contract that come before those of the front matter.
         criteria: What matters, in words of yours, instead of those in the front matter.
+        limits_from_brief: Whether plain limits in its prose, such as “at most 80 words”, are limits, too.
 
     Returns:
         The task.
@@ -185,7 +188,7 @@ def read_task(
         200
     """
     given = {"draft": draft, "facts": facts, "contract": contract, "criteria": criteria}
-    check_call(read_task, source=source, **given)
+    check_call(read_task, source=source, limits_from_brief=limits_from_brief, **given)
     name, text = read_source(str(source))
     keys, brief = split_front_matter(name, text, FRONT_MATTER)
     if is_blank(brief):
@@ -201,15 +204,22 @@ def read_task(
     overrides = {
         key: value for key, value in (contract or {}).items() if value not in (None, (), [])
     }
-    return check_task(
-        Task(
-            brief=brief.strip(),
-            draft=read_text(Path(draft), "draft") if draft else None,
-            facts=read_text(Path(facts), "facts") if facts else given_facts,
-            contract=make_contract(keys | overrides, name),
-            criteria=read_criteria(criteria or given_criteria, f"{name}: "),
-        )
+    task = Task(
+        brief=brief.strip(),
+        draft=read_text(Path(draft), "draft") if draft else None,
+        facts=read_text(Path(facts), "facts") if facts else given_facts,
+        contract=make_contract(keys | overrides, name),
+        criteria=read_criteria(criteria or given_criteria, f"{name}: "),
     )
+    return with_limits(check_task(task)) if limits_from_brief else check_task(task)
+
+
+def with_limits(task: Task) -> Task:
+    """The task with the limits that its brief states in prose."""
+    # It compiles a grammar, which a task without a brief in words does not need.
+    from autoreason.limits import add_limits
+
+    return replace(task, contract=add_limits(task.contract, task.brief))
 
 
 def read_criteria(given: object, where: str = "") -> tuple[str, ...]:

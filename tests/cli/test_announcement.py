@@ -23,6 +23,7 @@ from autoreason.job_types import Research
 from autoreason.models import examples
 from autoreason.run.estimate import Span
 from autoreason.run.refine import refine
+from autoreason.run.studies import compare, judge
 from autoreason.settings import Budget, Models, make_settings
 from autoreason.task import Task
 
@@ -95,6 +96,30 @@ def test_evaluations_of_research_are_a_limit_too() -> None:
 def test_limits_are_repeated_as_understood(contract: Contract, said: str) -> None:
     assert describe_limits(Task(brief="b", contract=contract)) == said
     assert describe_limits(Task(brief="b")).startswith("none; ")
+
+
+def test_limits_of_the_brief_are_shown_with_their_words_and_so_is_what_was_not_understood() -> None:
+    brief = "Write 50 to 80 words, no emojis. Each item under 9 words."
+    contract = Contract(min_words=50, max_words=80, sections=("Cost",), emojis="none")
+    assert describe_limits(Task(brief=brief, contract=contract)) == (
+        "has a section headed “Cost” · understood as limits: at least 50 words and at most 80 words "
+        "(“50 to 80 words”), has no emojis (“no emojis”) · not understood: “Each item under 9 words”; "
+        "--max-words, --section, --limit and others are checked by a program"
+    )
+    declined = describe_limits(Task(brief=brief))
+    assert declined.startswith("not understood: “Each item under 9 words”")
+
+
+@pytest.mark.parametrize("verb", ["judge", "compare"])
+def test_judges_and_comparisons_show_the_limits_of_a_brief_too(verb: str) -> None:
+    brief, texts = "Explain tides in two sentences.", {"a": "One.", "b": "Two. Three."}
+    prepared: Any = (
+        judge.prepare(brief, texts, model="echo/echo", seed=1)
+        if verb == "judge"
+        else compare.prepare(brief, model="echo/echo", strategies=["improve", "single"], seed=1)
+    )
+    said = "understood as limits: exactly 2 sentences (“in two sentences”)"
+    assert dict(announce(prepared, named=True))["Limits"] == said.replace("in two", "two")
 
 
 def test_a_key_without_a_model_is_answered_with_what_a_good_text_costs(

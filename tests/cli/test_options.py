@@ -12,7 +12,6 @@ from tests.cli.inside import Inside
 from autoreason import judge
 from autoreason.cli.arguments import settings_of
 from autoreason.cli.group import cli
-from autoreason.contract import Contract
 from autoreason.settings import (
     LIMITS,
     PANEL_JUDGES,
@@ -53,7 +52,7 @@ def test_every_setting_of_a_run_is_an_option_or_can_be_set() -> None:
     offered = {*options_of("run"), *settings_of("run")}
     missing = {*SETTING_DOCS, *ROLE_MODELS} - offered
     assert missing == {"models", "budget", "matched"}
-    assert offered >= {*Contract.__struct_fields__, *LIMITS.values()}
+    assert offered >= {"limit", *LIMITS.values()}
     assert set(LIMITS) == set(Budget.__struct_fields__)
 
 

@@ -23,6 +23,7 @@ BESIDES = {
     "draft",
     "facts",
     "contract",
+    "limits_from_brief",
     "judge_outcomes",
     "knowledge",
     "knowledge_group",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -12,9 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import click
 from msgspec.structs import replace
 
+from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.events import FINISHED
-from autoreason.job_types import Lab, Research
+from autoreason.job_types import Judge, Lab, Research
 from autoreason.models import examples
 from autoreason.report.numbers import count, money, percent, roughly
 from autoreason.settings import DEFAULT_MODEL, Models, Settings
@@ -44,6 +46,8 @@ def announce(prepared: PreparedRun[Any], *, named: bool) -> list[tuple[str, str]
         rows.append(("Model", _OFFLINE if named else f"{_OFFLINE} {_suggest(prepared)}"))
     if settings.job.writes == "text":
         rows.append(("Limits", describe_limits(prepared.task)))
+    elif isinstance(settings.job, Judge | Lab):
+        rows += [("Limits", each) for each in _limits_of_briefs(prepared.task)]
     if prepared.task.criteria:
         rows.append(("Criteria", " · ".join(prepared.task.criteria)))
     if settings.judges == 1 and settings.job.is_tournament:
@@ -163,12 +167,37 @@ def _find_pace(prepared: PreparedRun[Any]) -> float | None:
 
 def describe_limits(task: Task) -> str:
     """`at most 230 words · has a section headed “Cost”`; words with a comma may be meant as several."""
-    rules = [f"{rule[:1].lower()}{rule[1:].removesuffix('.')}" for rule in task.rules()]
-    contract = task.contract
+    from autoreason.limits import limits_kept
+
+    contract, read = task.contract, limits_kept(task.contract, task.brief)
+    understood = [(_in_words(Contract(**x.keys).rules()), x.phrase) for x in read if x.keys]
+    of_brief = {rule for rules, _ in understood for rule in rules}
+    rules = [rule for rule in _in_words(task.rules()) if rule not in of_brief]
     items = (*contract.sections, *contract.must_include, *contract.must_not_include)
     if joined := next((each for each in items if re.fullmatch(r"[^/].*\w, \w.*", each)), ""):
         rules.append(f"“{joined}” is one text: for several write [{joined}], or the option again")
-    return " · ".join(rules) or "none; --max-words, --section and others are checked by a program"
+    said = ", ".join(f"{' and '.join(rules)} (“{phrase}”)" for rules, phrase in understood)
+    rules += [f"understood as limits: {said}"] if said else []
+    unclear = " and ".join(f"“{each.phrase}”" for each in read if not each.keys)
+    rules += [f"not understood: {unclear}"] if unclear else []
+    options = "; --max-words, --section, --limit and others are checked by a program"
+    return (" · ".join(rules) or "none") + options * (bool(unclear) or not rules)
+
+
+def _limits_of_briefs(task: Task) -> Iterator[str]:
+    """The same of texts that are judged or that a suite writes, where a brief states some."""
+    from autoreason.limits import limits_kept
+    from autoreason.studies.lab_suite import suite_of
+
+    suite = suite_of(task)
+    tasks = {name: each.task for name, each in suite.tasks.items()} if suite else {"": task}
+    for name, each in tasks.items():
+        if limits_kept(each.contract, each.brief):
+            yield f"{name}: {describe_limits(each)}" if len(tasks) > 1 else describe_limits(each)
+
+
+def _in_words(rules: Iterable[str]) -> list[str]:
+    return [f"{rule[:1].lower()}{rule[1:].removesuffix('.')}" for rule in rules]
 
 
 def _suggest(prepared: PreparedRun[Any]) -> str:

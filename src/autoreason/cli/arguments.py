@@ -45,7 +45,13 @@ _OPTIONS: Mapping[str, type] = {
 }
 """The arguments of the function behind each command."""
 _NOT_SET = ("models", "budget", "base_url")
-_OF_THE_TASK = {"draft", "facts", "criteria", *Contract.__struct_fields__}
+_OF_THE_TASK = {
+    "draft",
+    "facts",
+    "criteria",
+    "limits_from_brief",
+    *Contract.__struct_fields__,
+}
 
 
 def settings_of(command: str) -> dict[str, tuple[FieldDoc, str]]:
@@ -69,14 +75,23 @@ def _show_value(value: Any) -> str:
 
 
 def task_of(brief: str, values: dict[str, Any]) -> Task:
-    contract = {name: values.get(name) for name in Contract.__struct_fields__}
-    draft, parts = values["draft"], {name: values[name] for name in ("facts", "criteria")}
+    parts = {name: values[name] for name in ("facts", "criteria", "limits_from_brief")}
+    draft, contract = values["draft"], contract_of(values)
     if not is_word_file(draft):
         return read_task(brief, draft=draft, contract=contract, **parts)
     task = read_task(brief, contract=contract, **parts)
     task = replace(task, draft=read_word_file(draft), draft_file=str(draft.resolve()))
     print(f"{draft.name}: {UNREAD}", file=sys.stderr)
     return check_task(task)
+
+
+def contract_of(values: dict[str, Any]) -> dict[str, Any]:
+    """The keys of the contract that options give, and --limit."""
+    options = given(values, *Contract.__struct_fields__)
+    others = read_changes(values.get("limit", ()), read_docs(Contract))
+    if twice := options.keys() & others.keys():
+        raise InvalidInput(f"`{min(twice)}` is given twice, as an option and by --limit; give one")
+    return options | others
 
 
 def run_options(command: str, values: dict[str, Any]) -> dict[str, Any]:

@@ -259,10 +259,18 @@ role_models_options = group(
 )
 facts_option = option("--facts FILE", "What is true; writers and judges keep to it.")
 criterion_option = option("--criterion TEXT...", "What matters, in your words.", name="criteria")
+brief_option = option(
+    "--no-limits-from-brief",
+    "Limits in the brief's prose, such as “at most 80 words”, are none.",
+    name="limits_from_brief",
+    flag_value=False,
+    default=True,
+    rare=True,
+)
 text_options = group(
     "Start from",
     option("--draft FILE", "A text of yours to improve."),
-    *(facts_option, criterion_option),
+    *(facts_option, criterion_option, brief_option),
 )
 contract_options = group(
     "Limits on the text (also at the top of the brief)",
@@ -276,6 +284,11 @@ contract_options = group(
     ),
     _contract("must_not_include", "--must-not-include TEXT...", rare=True),
     _contract("format", rare=True),
+    option(
+        "--limit NAME=VALUE...",
+        "Any other, such as max_sentences=3, max_characters=160, emojis=none, language=de.",
+        rare=True,
+    ),
     _contract("checks", "--check FILE.py:NAME...", name="checks", rare=True),
 )
 _LIMITS = "Limits on the run, resumes included"

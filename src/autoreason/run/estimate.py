@@ -17,6 +17,7 @@ from autoreason.exchange import Request, Role, reasoning_tokens_for
 from autoreason.job_types import Advise, JobType, Refine, Research
 from autoreason.jobs.job import Plans, plan_calls
 from autoreason.knowledge_records import Knowledge
+from autoreason.limits import limits_kept
 from autoreason.models.providers import rates
 from autoreason.prompts import PromptSet, built_in
 from autoreason.report.numbers import count, duration, listed, money, percent
@@ -321,13 +322,16 @@ class DryRun(Report):
         return [*sections, *prompt]
 
     def to_dict(self) -> dict[str, Any]:
-        fields = {
+        fields: dict[str, Any] = {
             "task": self.task,
             "settings": self.settings,
             "request": self.estimate.request,
             "estimate": self.estimate.spans(),
             "noise": self.noise,
         }
+        if self.settings.job.writes == "text":
+            read = limits_kept(self.task.contract, self.task.brief)
+            fields["limits"] = [each._asdict() for each in read]
         return {"conclusion": self.conclusion, **plain_values(fields)}
 
 
@@ -347,9 +351,12 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
         for name, amount in asdict(settings.budget).items()
         if amount is not None
     ]
+    read = limits_kept(task.contract, task.brief) if settings.job.writes == "text" else []
     rows = [
         *_models(settings.models),
         ("text", " ".join(task.rules())),
+        ("as its brief says", " · ".join(f"“{x.phrase}”" for x in read if x.keys)),
+        ("not understood", " · ".join(f"“{x.phrase}”" for x in read if not x.keys)),
         *_work(task, settings),
         ("knowledge", disclose_task(task, settings)),
         ("spending", ", ".join(limits) or "no limit"),

@@ -83,7 +83,11 @@ def judge(
         ['a', 'b']
     """
     equal_length = options.get("equal_length", False)
-    task = replace(task_in(brief, {}), entries=make_entries(texts, equal_length=equal_length))
+    read = options.get("limits_from_brief", True)
+    task = replace(
+        task_in(brief, {"limits_from_brief": read}),
+        entries=make_entries(texts, equal_length=equal_length),
+    )
     return prepare(
         task,
         ModelChoice.judging(model, options),

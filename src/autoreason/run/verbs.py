@@ -119,7 +119,15 @@ class PanelOptions(AskOptions, total=False):
     prompts: Annotated[str | Path | None, "A folder with prompts in place of the built-in ones."]
 
 
-class JudgeOptions(PanelOptions, total=False):
+class BriefOptions(PanelOptions, total=False):
+    """How a brief in words is read."""
+
+    limits_from_brief: Annotated[
+        bool, "Whether plain limits in its prose, such as “at most 80 words”, are limits; they are."
+    ]
+
+
+class JudgeOptions(BriefOptions, total=False):
     """Keyword arguments of `judge`."""
 
     pairwise: Annotated[bool, "All pairs in both orders; who changes with the order abstains."]
@@ -200,7 +208,7 @@ class WriteOptions(RoleOptions, total=False):
     confirmation: int
 
 
-class TaskOptions(WriteOptions, total=False):
+class TaskOptions(WriteOptions, BriefOptions, total=False):
     """What there is besides the brief; a `Task` has its own."""
 
     draft: Annotated[str | None, "A text to start from; without one the author writes it."]

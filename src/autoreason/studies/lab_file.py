@@ -35,7 +35,15 @@ from autoreason.settings import (
 )
 from autoreason.strategies import find_strategy, unused_setting
 from autoreason.studies import lab_suite
-from autoreason.task import Task, check_task, make_contract, read_criteria, read_task, read_text
+from autoreason.task import (
+    Task,
+    check_task,
+    make_contract,
+    read_criteria,
+    read_task,
+    read_text,
+    with_limits,
+)
 from autoreason.tournament.judges import PANEL_SETTINGS
 
 KeyPath = tuple[str | int, ...]
@@ -104,6 +112,7 @@ class TextKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     draft: str | None = None
     contract: dict[str, Any] = {}
     criteria: str | list[str | dict[str, str]] = []
+    limits_from_brief: bool = True
 
 
 class ProblemKeys(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -303,7 +312,10 @@ class _SuiteReading:
         }
         criteria = read_criteria(keys.criteria)
         if "brief" in files:
-            return read_task(files.pop("brief"), contract=keys.contract, criteria=criteria, **files)
+            brief = files.pop("brief")
+            options: dict[str, Any] = {"limits_from_brief": keys.limits_from_brief}
+            options |= {"criteria": criteria, "contract": keys.contract}
+            return read_task(brief, **options, **files)
         texts = {name: read_text(path, name) for name, path in files.items()}
         task = Task(
             brief=keys.brief.strip(),
@@ -312,7 +324,7 @@ class _SuiteReading:
             contract=make_contract(dict(keys.contract), "contract"),
             criteria=criteria,
         )
-        return check_task(task)
+        return with_limits(check_task(task)) if keys.limits_from_brief else check_task(task)
 
     def _arm(self, name: str, value: Any) -> lab_suite.SuiteArm:
         if name.startswith((lab_suite.DRAFT, lab_suite.PANEL)):

@@ -346,7 +346,8 @@ class Tournament(Strategy):
         """How a text changed or grew too much, which judges do not see: they like what is long."""
         first = self.story.incumbents[0].text
         excess = find_excess(self.settings, first, incumbent, text)
-        if excess or missing or self.context.task.contract.max_words:
+        contract = self.context.task.contract
+        if excess or missing or contract.max_words or contract.max_characters:
             return excess
         share = self.growth(first, text)
         long = share > max(self.settings.max_growth, self.growth(first, incumbent))

@@ -73,7 +73,12 @@ def advise(briefs: tuple[str, ...], **values: Any) -> PreparedRun[Any] | Report:
     "Who judges.", "Several of these make a mixed jury; repeatable.", options.batch_option
 )
 @options.limit_options
-@group("How models are asked", options.facts_option, options.criterion_option)
+@group(
+    "How models are asked",
+    options.facts_option,
+    options.criterion_option,
+    options.brief_option,
+)
 @options.asking_judges_options
 @options.dry_run_option
 @with_examples
@@ -100,7 +105,8 @@ def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> PreparedRun[Any
 
     chosen = arguments.run_options("judge", values)
     if texts or Path(brief).is_file():
-        task = read_task(brief, facts=values["facts"], criteria=values["criteria"])
+        parts = {name: values[name] for name in ("facts", "criteria", "limits_from_brief")}
+        task = read_task(brief, **parts)
         return studies.judge.prepare(task, read_texts(texts), **chosen)
     for name in ("pairwise", "equal_length", "facts", "criteria"):
         if values[name]:

@@ -1,0 +1,212 @@
+"""Limits that a brief states in prose, read by code: “at most 80 words”, “in German”, “no emojis”.
+
+A false one stops good texts, so a phrase counts only in an instruction and where it is about the whole text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from functools import cache, lru_cache
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec.structs import asdict
+
+from autoreason.contract import CODE_BLOCK, Contract
+from autoreason.errors import InvalidInput
+
+_HINT = re.compile(
+    r"\d|wor[dt]|wörter|mots|palabra|parol|char|zeichen|sen?ten|s[aä]tz|[pf]h?ras|p[aá]r+[aá]|abs[aä]tz|bullet|punkt|emo[jt]"
+    r"|smiley|markdown|text|json|section|heading|abschnitt|page|seite|[“„«\"‘']|language|sprache|\b(?:in|auf|en|to|item)",
+    re.IGNORECASE,
+)
+"""Without any of this a brief has no limit, and the grammar, which takes a tenth of a second, is not needed."""
+_QUOTED = re.compile(
+    rf"{CODE_BLOCK.pattern}|`[^`\n]+`|[“„«»\"][^“”„»«\"\n]{{1,200}}[”“»«\"]"
+    r"|(?<!\w)['‘][^'’\n]{1,200}['’](?!\w)|^>[^\n]*$|https?://\S+",
+    re.MULTILINE | re.DOTALL,
+)
+_QUOTATION = re.compile(r"[“„«»\"‘']([^“”„»«\"]+?)[”“»«\"’'](?!\w)")
+_BREAK = re.compile(
+    r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*+•–]|\d+[.)])[ \t])|\n(?=#)|(?<=[^\s.][.!?])[\"”»)]*\s+(?=[^\sa-zà-ÿ\d(])"
+    r"|(?<=:)[ \t]*\n|\n(?=[^\n]{1,60}\n[A-ZÄÖÜ])"
+)
+"""Where a sentence, an item or a short line ends."""
+_AND = re.compile(r",? (?:and|und|et|y|e|&) |, ")
+_UNITS = ("words", "characters", "sentences", "paragraphs", "items")
+_STATED = {"up", "down", "most", "least", "exact", "about", "high", "after_most", "after_least"}
+_LISTS = ("must_include", "must_not_include")
+_FEW = 20
+"""Fewer words than this are no length without “at most” or the like; about 80 are a fifth fewer to a fifth more."""
+_MOST_READ, _LONGEST, _MANY, _MOST_SHOWN = 50_000, 500, 200, 60
+"""Characters of a brief that are read, and of a sentence around a phrase; phrases of a kind; characters shown."""
+
+
+class Limit(NamedTuple):
+    """A phrase of a brief, and the keys of the contract it gives: none if it only looks like a limit."""
+
+    phrase: str
+    start: int
+    end: int
+    keys: dict[str, Any]
+
+
+class _Grammar:
+    """What `limits.toml` says: a name in capitals stands for its entry, lists and tables for alternatives."""
+
+    def __init__(self) -> None:
+        # Few commands read TOML.
+        import tomllib
+
+        self._words = words = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+        given = words["numbers"].items()
+        self.numbers = {each: int(n) for n, said in given for each in said.split("|")}
+        words["MANY"] = [each for each, n in self.numbers.items() if n > 1]
+        longest = "|".join(sorted(self.numbers, key=len, reverse=True))
+        words["NUMBER"] = rf"(?:\d{{1,3}}(?:[.,]\d{{3}})+|\d{{1,5}}(?!\d)|(?:{longest})(?!\w))"
+        for name in ("units", "bounds", "after", "languages"):
+            words[name.upper()] = [f"(?P<{x}>{y})" for x, y in words[name].items()]
+        self._names = "|".join(sorted(filter(str.isupper, words), key=len, reverse=True))
+        self.object, self.label = self._compile(words["object"]), self._compile(words["label"])
+        around = {x: rf"(?<![\w$€£])(?:{y})(?!\w)" for x, y in words["phrases"].items()}
+        self.phrases = {name: self._compile(each) for name, each in around.items()}
+        self._rules = [
+            (each.pop("is"), {name: self._compile(x) for name, x in each.items()})
+            for each in words["rules"]
+        ]
+
+    def _expand(self, found: re.Match[str]) -> str:
+        entry = self._words[found[0]]
+        text = "|".join(entry) if isinstance(entry, list) else entry
+        return f"(?:{re.sub(self._names, self._expand, text)})"
+
+    def _compile(self, pattern: str) -> re.Pattern[str]:
+        return re.compile(re.sub(self._names, self._expand, pattern), re.IGNORECASE | re.DOTALL)
+
+    def judge(self, **context: str) -> str:
+        """What a phrase is, by the first rule that fits what it is called, and what is before and after it."""
+        return next(
+            str(sign)
+            for sign, rule in self._rules
+            if all(pattern.match(context[name]) for name, pattern in rule.items())
+        )
+
+    def number(self, text: str) -> int:
+        return self.numbers.get(text.lower()) or int(re.sub(r"[.,]", "", text))
+
+
+_load_grammar = cache(_Grammar)
+
+
+@lru_cache(64)
+def read_limits(brief: str) -> tuple[Limit, ...]:
+    """The limits that a brief states, and what looks like one, in the order of the brief."""
+    if not _HINT.search(brief):
+        return ()
+    grammar, text, found = _load_grammar(), brief[:_MOST_READ], list[Limit]()
+    masked = _QUOTED.sub(lambda x: f"{x[0][0]}{'¤' * (len(x[0]) - 2)}{x[0][-1]}", text)
+    starts = [0, *(each.end() for each in _BREAK.finditer(masked)), len(brief) + 1]
+
+    def read_line(start: int, end: int) -> str:
+        return grammar.label.sub("", f"{' '.join(masked[start:end].split())} ", 1).rstrip("*_ ")
+
+    orders = (grammar.object.match(read_line(*each)) for each in pairwise(starts))
+    written = "|".join(re.escape(each["object"].split()[-1]) for each in orders if each) or "(?!)"
+    # What is to be written may be called so afterwards: “The biography should …”
+    own = re.compile(rf"\b(the|der|die|das|la|le|el) (?:{written})\b", re.IGNORECASE)
+    for kind, pattern in grammar.phrases.items():
+        for match in islice(pattern.finditer(masked), _MANY):
+            (start, end), at = match.span(), bisect_right(starts, match.start())
+            first, last = max(start - _LONGEST, starts[at - 1]), min(end + _LONGEST, starts[at])
+            before, after = (
+                own.sub(r"\1 text", read_line(first, start)),
+                masked[end:last].strip("*_ \n"),
+            )
+            keys, called = _read(kind, match, brief)
+            sign = grammar.judge(of=called, before=before, after=after)
+            if sign != "-" and all(end <= x.start or start >= x.end for x in found):
+                keys = keys if sign == "+" else {}
+                begin = start if keys or end - first > _MOST_SHOWN else first
+                found.append(Limit(" ".join(brief[begin:end].split()), start, end, keys))
+    said = {(key, str(x)) for each in found for key, x in each.keys.items() if key not in _LISTS}
+    twice = [key for key, _ in said]
+    # Of two different ones neither is sure to be about the whole text.
+    sure = (all(twice.count(key) < 2 for key in each.keys) for each in found)
+    clear = (x if ok else x._replace(keys={}) for x, ok in zip(found, sure, strict=True))
+    return tuple(sorted(clear, key=lambda each: each.start))
+
+
+def _read(kind: str, match: re.Match[str], brief: str) -> tuple[dict[str, Any], str]:
+    """The keys of the contract that a phrase gives if it is a limit, and what the rules call it."""
+    groups = {name: each for name, each in match.groupdict().items() if each}
+    if kind == "quantity":
+        unit = next((x for x in _UNITS if x in groups), "other" if "other" in groups else "items")
+        bounds = zip(("min", "max"), _bounds(groups, unit), strict=True)
+        keys = {f"{x}_{unit}": n for x, n in bounds if n}
+        called = "stated" if _STATED & groups.keys() else "bare" if keys else "unclear"
+        called = " ".join([unit, *(groups.keys() & {"listed", "dash"}), called])
+        return ({} if unit == "other" else keys), called
+    if kind == "language":
+        code = next(name for name in groups if name.startswith("in_"))[3:]
+        return ({} if code == "other" else {kind: code}), kind
+    items = _QUOTATION.findall(brief[match.start() : match.end()])
+    patterns = tuple(rf"/(?i)\b{re.escape(each)}\b/".replace("\\ ", " ") for each in items)
+    texts: dict[str, dict[str, Any]] = {
+        "emojis": {kind: "none"},
+        "sections": {kind: tuple(items or _AND.split(groups.get("list", "")))},
+        **{each: {each: patterns} for each in _LISTS},
+        **{each: {"format": each} for each in ("plain", "markdown", "json")},
+    }
+    return texts.get(kind, {}), kind
+
+
+def _bounds(groups: dict[str, str], unit: str) -> tuple[int | None, int | None]:
+    """The fewest and the most that a quantity says; neither where that is not clear."""
+    number, negated = _load_grammar().number, "no" in groups
+    low, high = number(groups["low"]), number(groups["high"]) if "high" in groups else None
+    about = "about" in groups
+    if {"up", "down"} & groups.keys():
+        is_least = ("up" in groups) != negated
+        bound = low if negated else low + 1 if is_least else low - 1
+        return (bound, None) if is_least else (None, bound)
+    if negated or (
+        high and (low >= high or ("between" not in groups and _AND.search(f" {groups['to']} ")))
+    ):
+        return None, None
+    if {"most", "after_most"} & groups.keys() or (
+        unit == "characters"
+        and not (high or about or {"least", "after_least", "exact"} & groups.keys())
+    ):
+        return None, high or low
+    if {"least", "after_least"} & groups.keys():
+        return low, None
+    if high or "exact" in groups:
+        return low, high or low
+    if unit in ("sentences", "paragraphs", "items"):
+        return max(low - about, 1), low + about
+    return (round(low * 0.8), round(low * 1.2)) if about or low >= _FEW else (None, None)
+
+
+def _add(contract: Contract, keys: dict[str, Any]) -> Contract | None:
+    has = asdict(contract)
+    lists = {key: tuple(dict.fromkeys((*has[key], *keys[key]))) for key in _LISTS if key in keys}
+    try:
+        return Contract(**has | keys | lists)
+    except InvalidInput:
+        return None
+
+
+def add_limits(contract: Contract, brief: str) -> Contract:
+    """The contract with the limits that a brief states: those that it does not have and that do not contradict it."""
+    own = {key for key, value in asdict(contract).items() if value not in (None, ())}
+    for limit in read_limits(brief):
+        new = {key: value for key, value in limit.keys.items() if key not in own}
+        contract = _add(contract, new) or contract
+    return contract
+
+
+def limits_kept(contract: Contract, brief: str) -> list[Limit]:
+    """The limits of a brief that a contract has, and without keys what only looks like one."""
+    return [limit for limit in read_limits(brief) if _add(contract, limit.keys) == contract]
