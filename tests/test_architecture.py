@@ -32,7 +32,7 @@ NOUNS = frozenset(
             "fields",
         ),
         *("files", "job_types", "keys", "knowledge_records", "plugins", "prompts", "settings"),
-        *("story", "task", "version", "wording"),
+        *("story", "task", "version", "wording", "kept"),
     }
 )
 FLOORS = (

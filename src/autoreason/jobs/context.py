@@ -234,6 +234,8 @@ class JobContext:
     """What it may spend; None where there is no such limit."""
     recovery: Recovery = field(default_factory=Recovery)
     """What the run was resumed from."""
+    said: list[str] = field(default_factory=list)
+    """What its person said so far, who may change what must be kept."""
 
     @classmethod
     def open(
