@@ -161,7 +161,7 @@ def _find_pace(prepared: PreparedRun[Any]) -> float | None:
 
 def describe_limits(task: Task) -> str:
     """`at most 230 words · has a section headed “Cost”`; words with a comma may be meant as several."""
-    rules = [f"{rule[:1].lower()}{rule[1:].removesuffix('.')}" for rule in task.rules()]
+    rules = [f"{rule[:1].lower()}{rule[1:].removesuffix('.')}" for rule in task.rules(short=True)]
     contract = task.contract
     items = (*contract.sections, *contract.must_include, *contract.must_not_include)
     if joined := next((each for each in items if re.fullmatch(r"[^/].*\w, \w.*", each)), ""):

@@ -66,8 +66,15 @@ def _show_value(value: Any) -> str:
 
 
 def task_of(brief: str, values: dict[str, Any]) -> Task:
-    contract = {name: values.get(name) for name in Contract.__struct_fields__}
-    return read_task(brief, draft=values["draft"], facts=values["facts"], contract=contract)
+    files = {"draft": values["draft"], "facts": values["facts"]}
+    return read_task(brief, **files, contract=contract_in(values))
+
+
+def contract_in(values: dict[str, Any]) -> dict[str, Any]:
+    contract = given(values, *Contract.__struct_fields__)
+    if values.get("no_keep") and contract.setdefault("keep", False):
+        raise InvalidInput("--keep and --no-keep are contrary; give one")
+    return contract
 
 
 def run_options(command: str, values: dict[str, Any]) -> dict[str, Any]:

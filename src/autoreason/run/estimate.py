@@ -324,6 +324,7 @@ class DryRun(Report):
         fields = {
             "task": self.task,
             "settings": self.settings,
+            "keeps": self.task.given.in_short(),
             "request": self.estimate.request,
             "estimate": self.estimate.spans(),
             "noise": self.noise,
@@ -349,7 +350,7 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
     ]
     rows = [
         *_models(settings.models),
-        ("text", " ".join(task.rules())),
+        ("text", " ".join(task.rules(short=True))),
         *_work(task, settings),
         ("knowledge", disclose_task(task, settings)),
         ("spending", ", ".join(limits) or "no limit"),

@@ -146,12 +146,10 @@ def fork(run: str, at_pass: int | None, **values: Any) -> PreparedRun[Any]:
     """
     from autoreason.cli import arguments
     from autoreason.cli.runner import record_folder
-    from autoreason.contract import Contract
     from autoreason.files import check_output
     from autoreason.run.recorded import fork
 
-    contract = arguments.given(values, *Contract.__struct_fields__)
-    chosen = arguments.run_options("fork", values) | {"contract": contract}
+    chosen = arguments.run_options("fork", values) | {"contract": arguments.contract_in(values)}
     prepared = fork.prepare(run, at_pass, **chosen)
     if prepared.settings.job.writes == "files":
         return record_folder(prepared, values["output"])
