@@ -416,7 +416,11 @@ async def test_a_person_may_change_what_must_stay() -> None:
         "reviser": document("The trip costs 300 EUR."),
         "synthesizer": document("In short: the trip costs 300 EUR."),
     }
-    kept: Any = {"draft": "The trip costs 250 EUR.", "contract": Contract(keep=("draft",)), "passes": 1}
+    kept: Any = {
+        "draft": "The trip costs 250 EUR.",
+        "contract": Contract(keep=("draft",)),
+        "passes": 1,
+    }
     assert not (await play(script, **kept)).of(CandidateReady)
     assert (await play({**script, "pass/1/guidance": "Make it 300 EUR."}, **kept)).of(
         CandidateReady

@@ -321,14 +321,15 @@ class DryRun(Report):
         return [*sections, *prompt]
 
     def to_dict(self) -> dict[str, Any]:
-        fields = {
+        fields: dict[str, Any] = {
             "task": self.task,
             "settings": self.settings,
-            "keeps": self.task.given.in_short(),
             "request": self.estimate.request,
             "estimate": self.estimate.spans(),
             "noise": self.noise,
         }
+        if self.settings.job.writes == "text":
+            fields["keeps"] = self.task.given.in_short()
         return {"conclusion": self.conclusion, **plain_values(fields)}
 
 
