@@ -32,7 +32,7 @@ NOUNS = frozenset(
             "fields",
         ),
         *("files", "job_types", "keys", "knowledge_records", "plugins", "prompts", "settings"),
-        *("limits", "story", "task", "version", "wording"),
+        *("kept", "limits", "story", "task", "version", "wording"),
     }
 )
 FLOORS = (

@@ -64,6 +64,26 @@ def test_criteria_are_a_text_or_a_list_and_flags_come_before_them(
     assert Task(brief="x", criteria=criteria).criterion_names[0] == "accurate"
 
 
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("true", ("all",)),
+        ("false", ()),
+        ("strict", ("strict",)),
+        ("[dates, links]", ("dates", "links")),
+    ],
+)
+def test_what_must_stay_is_said_in_the_brief(written: str, kept: tuple[str, ...]) -> None:
+    assert read_task(f"---\nkeep: {written}\n---\nWrite it.").contract.keep == kept
+
+
+def test_a_draft_is_kept_unless_that_is_declined(tmp_path: Path) -> None:
+    draft = Path(write(tmp_path, "It costs 250 EUR.", "draft.md"))
+    assert read_task("Write it.").contract.keep is None
+    assert read_task("Write it.", draft=draft).contract.keep == ("draft",)
+    assert read_task("Write it.", draft=draft, contract={"keep": False}).contract.keep == ()
+
+
 def test_flags_override_front_matter(tmp_path: Path) -> None:
     source = write(tmp_path, "---\nmax_words: 120\nmin_words: 20\n---\nWrite it.")
     task = read_task(source, contract={"max_words": 80, "sections": ()})
@@ -109,6 +129,7 @@ def test_draft_and_facts_come_from_files(tmp_path: Path) -> None:
         ("---\n- a\n---\nWrite.", "must be `key: value` lines"),
         ("---\nmax_word: 3\n---\nWrite.", "unknown key `max_word`"),
         ("---\nmax_words: many\n---\nWrite.", "`max_words` must be a whole number, not text"),
+        ("---\nkeep: [colours]\n---\nWrite.", "'strict', not 'colours'"),
         ("---\nmax_words: 2\nmin_words: 3\n---\nWrite.", "min_words"),
         ("---\nfacts: 3\n---\nWrite.", "`facts` must be text"),
         ("---\ncriteria: [a, 3]\n---\nWrite.", "`criteria` must be text"),

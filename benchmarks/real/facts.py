@@ -81,7 +81,7 @@ async def run_one(
         task=name,
         seed=seed,
         lost=[each.message for each in broken if each.rule == _RULE],
-        added=len(task.new_facts(text)),
+        added=len(result.story.new_facts),
         broken=[each.message for each in broken if each.rule != _RULE],
         is_draft=first is not None and first.text == text,
         calls=result.spent.calls,
@@ -91,7 +91,13 @@ async def run_one(
 
 def as_table(arms: dict[str, list[FactRun]], kind: str) -> str:
     """One row an arm, as Markdown."""
-    heads: tuple[str, ...] = (kind, "lost or changed a fact", "facts lost", "added", "other limits kept")
+    heads: tuple[str, ...] = (
+        kind,
+        "lost or changed a fact",
+        "facts lost",
+        "added",
+        "other limits kept",
+    )
     heads += ("first draft delivered", "calls", "median length", "failed")
     lines: list[tuple[str, ...]] = [heads, ("---",) * len(heads)]
     for arm, every in arms.items():

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from autoreason.errors import InvalidInput
+from autoreason.facts import FactKind
 from autoreason.fields import check_fields, check_ranges
 from autoreason.plugins import absolute, load_function, short
 
@@ -55,6 +56,7 @@ _ABBREVIATED = re.compile(
     r"|\d+\.(?= (?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Jahrh)))"
 )
 _ITEM = re.compile(r"^([ \t]*)(?:[-*+•–]|\d{1,3}[.)])[ \t]+(?=\S)", re.MULTILINE)
+Keep = Literal[FactKind, "all", "draft", "strict"]
 _MARKUP = re.compile(
     r"^ {0,3}#{1,6}[ \t]|^[ \t]*```|\*\*\S|^[ \t]*[-*+][ \t]+\S|\[[^\]\n]+\]\([^)\n]+\)",
     re.MULTILINE,
@@ -115,6 +117,11 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     checks: Annotated[
         tuple[str, ...], "Functions of your own, from a text to sentences on what it breaks."
     ] = ()
+    keep: Annotated[
+        tuple[Keep, ...] | None,
+        "Facts that must stay as draft, facts and brief state them: all, or some kinds; with `draft` only the draft's, "
+        "which is the default where one is given; with `strict` none may be added.",
+    ] = None
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -144,8 +151,8 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def empty(self) -> bool:
-        """Whether there are no limits."""
-        return self == _NO_LIMITS
+        """Whether there are no limits; what is kept of a draft is one of the task's."""
+        return msgspec.structs.replace(self, keep=None) == _NO_LIMITS
 
     def rules(self) -> tuple[str, ...]:
         """The contract in plain words, for prompts and for people."""

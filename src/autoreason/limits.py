@@ -210,3 +210,10 @@ def add_limits(contract: Contract, brief: str) -> Contract:
 def limits_kept(contract: Contract, brief: str) -> list[Limit]:
     """The limits of a brief that a contract has, and without keys what only looks like one."""
     return [limit for limit in read_limits(brief) if _add(contract, limit.keys) == contract]
+
+
+def without_limits(brief: str) -> str:
+    """A brief without these phrases, which are about a text that need not state them."""
+    limits = read_limits(brief)
+    starts, ends = (0, *(x.end for x in limits)), (*(x.start for x in limits), len(brief))
+    return " ".join(map(brief.__getitem__, map(slice, starts, ends)))

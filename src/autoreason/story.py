@@ -11,6 +11,7 @@ from autoreason import events
 from autoreason.contract import Violation
 from autoreason.errors import JournalError
 from autoreason.job_types import AnyJob, Product
+from autoreason.kept import NewFact, find_new
 from autoreason.keys import is_in_pass, pass_key
 from autoreason.settings import Settings
 from autoreason.task import Task, find_title
@@ -268,6 +269,17 @@ class Story:
             # Those without a text are candidates that left the ballot.
             found += [each.violations for each in one.dropped if each.violations and each.text]
         return found
+
+    @property
+    def new_facts(self) -> tuple[NewFact, ...]:
+        """What its text states that its person did not: no error, but theirs to check."""
+        if self.task is None or not self.text or self.writes != "text":
+            return ()
+        given = self.task.given
+        if self.forked_from and not given.keep:
+            # It began with what a model wrote.
+            given = given._replace(draft="")
+        return find_new(given, self.text, tuple(one.guidance for one in self.passes))
 
     @property
     def trajectory(self) -> tuple[str, ...]:

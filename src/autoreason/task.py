@@ -16,8 +16,10 @@ from autoreason.characters import is_blank, without_controls
 from autoreason.contract import CODE_BLOCK, HEADING, Contract, Violation, heading_text
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Query
+from autoreason.facts import FACT_KINDS
 from autoreason.fields import check_call, check_fields, make_struct
 from autoreason.files import open_input
+from autoreason.kept import Given
 from autoreason.knowledge_records import Knowledge
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -30,7 +32,7 @@ FRONT_MATTER = (
     *("facts", "criteria"),
 )
 """The keys a brief may begin with."""
-_LISTS = ("sections", "must_include", "must_not_include")
+_LISTS = ("sections", "must_include", "must_not_include", "keep")
 _TEXT_ENDINGS = (".md", ".markdown", ".txt")
 _MAX_NAME = 255
 _MAX_TITLE = 60
@@ -115,23 +117,38 @@ class Task(Struct, frozen=True, kw_only=True):
     @property
     def limited(self) -> bool:
         """Whether code checks anything of a text."""
-        return not self.contract.empty
+        return not self.contract.empty or bool(self.given.rules())
 
-    def rules(self) -> tuple[str, ...]:
-        """What code checks, in plain words, for prompts and for people."""
-        return self.contract.rules()
+    def rules(self, *, short: bool = False) -> tuple[str, ...]:
+        """What code checks, in plain words; `short` for people, who know what they gave."""
+        keeps = self.given.in_short() if short else self.given.rules()
+        return (*self.contract.rules(), *keeps)
 
     def sentences(self) -> tuple[str, ...]:
         """What requests say about that: the rules, and that a text breaks one of them."""
-        return self.contract.sentences()
+        return (*self.contract.sentences(), *self.given.rules())
 
-    def violations(self, text: str, own: str | None = None) -> tuple[Violation, ...]:
-        """Every limit that a text breaks; what it must include is looked for in its `own` words."""
-        return self.contract.violations(text, own)
+    def violations(
+        self, text: str, own: str | None = None, said: Sequence[str] = ()
+    ) -> tuple[Violation, ...]:
+        """Every limit that a text breaks, by its `own` words; what a person `said` may change facts that are kept."""
+        lost = self.given.breaches(own or text, tuple(said))
+        return (*self.contract.violations(text, own), *(violation for violation, _ in lost))
 
-    def fixes(self, text: str, own: str | None = None) -> tuple[str, ...]:
+    def fixes(self, text: str, own: str | None = None, said: Sequence[str] = ()) -> tuple[str, ...]:
         """What breaks each of those limits, and where, for the author who is to fix it."""
-        return self.contract.fixes(text, own)
+        lost = self.given.breaches(own or text, tuple(said))
+        return (*self.contract.fixes(text, own), *(fix for _, fix in lost))
+
+    @property
+    def given(self) -> Given:
+        """What facts of a text are compared with."""
+        limits, known = self.contract, self.knowledge.facts if self.knowledge else ()
+        keep = tuple(limits.keep or ())
+        kinds = tuple(kind for kind in FACT_KINDS if kind in keep) or FACT_KINDS
+        others = (*limits.sections, *limits.must_include, *(each.text for each in known))
+        texts = self.draft or "", self.facts or "", self.brief, "\n".join(others)
+        return Given(keep, kinds, limits.max_words, *texts)
 
     def title_of(self, heading: str) -> str:
         """The heading of a result, unless it has no word of what was given: then it only fills a line."""
@@ -236,7 +253,7 @@ def read_criteria(given: object, where: str = "") -> tuple[str, ...]:
 
 
 def check_task(task: Task) -> Task:
-    """Return the task, or refuse it where it is empty or cannot be recorded."""
+    """Return the task, with what it keeps by default; or refuse it where it is empty or cannot be recorded."""
     check_fields(task)
     for name, text in (("brief", task.brief), ("draft", task.draft)):
         if text is not None and is_blank(text):
@@ -252,6 +269,8 @@ def check_task(task: Task) -> Task:
     if len(names) > _MAX_CRITERIA or any(len(each) > _MAX_CRITERION for each in task.criteria):
         most = f"give {_MAX_CRITERIA} of {_MAX_CRITERION} characters at most"
         raise InvalidInput(f"there are too many `criteria`, or one is too long; {most}")
+    if task.draft is not None and task.contract.keep is None:
+        task = replace(task, contract=replace(task.contract, keep=("draft",)))
     return task
 
 
@@ -357,4 +376,6 @@ def split_front_matter(name: str, text: str, known: Sequence[str]) -> tuple[dict
 def make_contract(keys: dict[str, Any], name: str) -> Contract:
     """A contract from keys as they are written in front matter; `name` is their source, for messages."""
     lists = {key: [text] for key, text in keys.items() if key in _LISTS and isinstance(text, str)}
+    if isinstance(keep := keys.get("keep"), bool):
+        lists["keep"] = ["all"] * keep
     return make_struct(Contract, keys | lists, f"{name}: ", "key")

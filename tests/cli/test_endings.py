@@ -18,9 +18,9 @@ from autoreason.testing import ScriptedModel
 SCRIPT = {
     "author": document("First text of them all."),
     "critic": critique("It lacks an example."),
-    "reviser": lambda request: document(f"Second text, made in {request.key.split('/')[1]}."),
-    "synthesizer": lambda request: document(f"Third text, made in {request.key.split('/')[1]}."),
-    "judge": vote("made in 1.", "First", "Second", "Third"),
+    "reviser": lambda request: document(f"Second text, made in {chr(96 + int(request.key.split('/')[1]))}."),
+    "synthesizer": lambda request: document(f"Third text, made in {chr(96 + int(request.key.split('/')[1]))}."),
+    "judge": vote("made in a.", "First", "Second", "Third"),
 }
 
 def seat(request):
@@ -33,20 +33,20 @@ class Model(ScriptedModel):
 OTHERWISE = {
     "preferred": "",
     "cannot be told": """
-SCRIPT["confirmation/*"] = lambda r: vote(*["made in 1", "First"][:: 1 if seat(r) % 2 else -1])(r)
+SCRIPT["confirmation/*"] = lambda r: vote(*["made in a", "First"][:: 1 if seat(r) % 2 else -1])(r)
 """,
     "draft preferred": 'SCRIPT["confirmation/*"] = vote("First")',
     "draft kept": 'SCRIPT["judge"] = vote("First")',
     "nothing to fix": """SCRIPT["critic"] = '{"problems": []}'""",
-    "the same again": 'SCRIPT["reviser"] = document("Second text, made in 1.")',
+    "the same again": 'SCRIPT["reviser"] = document("Second text, made in a.")',
     "unreadable": 'SCRIPT["judge"] = "I cannot say."',
     "not read": 'SCRIPT["confirmation/*"] = "I cannot say."',
     "much longer": """
 SCRIPT["critic"] = critique("It is dull.").replace("missing", "quote").replace('e": ""', 'e": "First"')
-SCRIPT["reviser"] = document("Second text, made in 1. It says very much more than it did.")
+SCRIPT["reviser"] = document("Second text, made in a. It says very much more than it did.")
 """,
     "longer": """
-SCRIPT["reviser"] = document("Second text, made in 1. It says very much more than it did.")
+SCRIPT["reviser"] = document("Second text, made in a. It says very much more than it did.")
 SCRIPT["synthesizer"] = document("Third text.")
 """,
     "fails": 'SCRIPT["pass/2/*"] = ProviderFailed("my/model answers 429 (too many requests)")',

@@ -16,7 +16,7 @@ REASONS = """
 import json
 
 def judge(request):
-    answer = json.loads(vote("made in 1.", "First", "Second", "Third")(request))
+    answer = json.loads(vote("made in a.", "First", "Second", "Third")(request))
     best, *_, worst = answer["ranking"].split(" > ")
     answer["reasoning"] = f"{best} says in its first sentence what is asked. {worst} is politer and slower."
     return json.dumps(answer)

@@ -71,7 +71,7 @@ def test_a_run_into_a_file_loads_nothing_that_only_others_need() -> None:
     loaded = imported("run", "Explain tides.", "-m", "echo/echo", "--rounds", "1")
     assert {"jinja2", "sqlite3"} <= loaded
     web = {"aiohttp", "html", "webbrowser", "xllamacpp"}
-    assert loaded.isdisjoint(web | {"numpy", "rich", "scipy", "tomllib", "yaml", "zipfile"})
+    assert loaded.isdisjoint(web | {"numpy", "rich", "scipy", "yaml", "zipfile"})
 
 
 def test_commands_find_what_they_need_in_a_process_of_their_own(shell: Shell) -> None:

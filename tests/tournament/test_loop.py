@@ -411,6 +411,22 @@ async def test_guidance_still_reaches_a_critic_where_the_contract_is_broken() ->
     assert "No Lisbon." in reviser.messages[-1].text
 
 
+async def test_a_person_may_change_what_must_stay() -> None:
+    script = {
+        "reviser": document("The trip costs 300 EUR."),
+        "synthesizer": document("In short: the trip costs 300 EUR."),
+    }
+    kept: Any = {
+        "draft": "The trip costs 250 EUR.",
+        "contract": Contract(keep=("draft",)),
+        "passes": 1,
+    }
+    assert not (await play(script, **kept)).of(CandidateReady)
+    assert (await play({**script, "pass/1/guidance": "Make it 300 EUR."}, **kept)).of(
+        CandidateReady
+    )
+
+
 async def test_texts_that_break_as_much_of_the_contract_are_judged() -> None:
     played = await play(
         {"judge": vote("Third"), "critic": critique()},

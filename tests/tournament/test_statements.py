@@ -16,6 +16,7 @@ from autoreason.events import (
 )
 from autoreason.report import numbers as shared
 from autoreason.story import Story, build_story
+from autoreason.task import Task
 from autoreason.tournament import statements
 
 
@@ -97,7 +98,7 @@ def test_without_a_comparison_it_is_said_why_there_is_none() -> None:
     assert statements.preference(None, asked=" (a/b)").startswith("too few ballots of fresh")
 
 
-RULES = Contract(max_words=500)
+RULES = Task(brief="Write.", contract=Contract(max_words=500))
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ RULES = Contract(max_words=500)
         (statements.winners(("AB", "B", "A"), 3), "AB B A"),
         (statements.winners(("AB", "B", "A", "A"), 3), "… B A A"),
         (statements.winners((), 3), ""),
-        (statements.contract(Contract(), ()), "none was set"),
+        (statements.contract(Task(brief="Write."), ()), "none was set"),
         (statements.contract(RULES, ()), "kept: At most 500 words."),
         (statements.contract(RULES, made_up.BROKEN), "broken: 612 words, at most 500 allowed"),
         (statements.ballot(made_up.ballot("pass/1", 1)), "judge 2: no valid ballot"),

@@ -172,7 +172,7 @@ def describe_limits(task: Task) -> str:
     contract, read = task.contract, limits_kept(task.contract, task.brief)
     understood = [(_in_words(Contract(**x.keys).rules()), x.phrase) for x in read if x.keys]
     of_brief = {rule for rules, _ in understood for rule in rules}
-    rules = [rule for rule in _in_words(task.rules()) if rule not in of_brief]
+    rules = [rule for rule in _in_words(task.rules(short=True)) if rule not in of_brief]
     items = (*contract.sections, *contract.must_include, *contract.must_not_include)
     if joined := next((each for each in items if re.fullmatch(r"[^/].*\w, \w.*", each)), ""):
         rules.append(f"“{joined}” is one text: for several write [{joined}], or the option again")

@@ -91,6 +91,8 @@ def contract_of(values: dict[str, Any]) -> dict[str, Any]:
     others = read_changes(values.get("limit", ()), read_docs(Contract))
     if twice := options.keys() & others.keys():
         raise InvalidInput(f"`{min(twice)}` is given twice, as an option and by --limit; give one")
+    if values.get("no_keep") and options.setdefault("keep", False):
+        raise InvalidInput("--keep and --no-keep are contrary; give one")
     return options | others
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 import click
 from msgspec import Struct
 
-from autoreason.contract import Contract
+from autoreason.contract import Contract, Keep
 from autoreason.fields import FieldDoc, read_docs
 from autoreason.job_types import Refine
 from autoreason.settings import (
@@ -290,6 +290,8 @@ contract_options = group(
         rare=True,
     ),
     _contract("checks", "--check FILE.py:NAME...", name="checks", rare=True),
+    _contract("keep", "--keep KIND...", type=click.Choice(get_args(Keep)), rare=True),
+    option("--no-keep", "Facts of your draft may change; else they must stay."),
 )
 _LIMITS = "Limits on the run, resumes included"
 limit_options = group(

@@ -26,7 +26,7 @@ from autoreason.report.table import WIDEST, wrap
 from autoreason.story import REVIEW, Story
 from autoreason.strategies import name_drafts, sampled_draft
 from autoreason.task import Metric
-from autoreason.tournament import statements
+from autoreason.tournament import endings, statements
 from autoreason.tournament.edits import undecided
 from autoreason.tournament.endings import short_run
 from autoreason.tournament.rounds import Chapter, is_new_draft, tell, unblind
@@ -54,6 +54,7 @@ def print_overview(row: RunRow, result: Result) -> None:
     lines = result.summary()
     if is_text and result.finished:
         lines = [*takewhile(lambda each: result.took not in each, lines), *written_with(story)]
+        lines += filter(None, [endings.to_check(story)])
     if row.live:
         lines = [f"Under way; to watch it: autoreason show {short_run(row.id)} --follow"]
     outcome.print_summary([title, *lines], console)
@@ -163,7 +164,7 @@ def _print_opening(row: RunRow, story: Story, console: Console) -> None:
         "models": f"{', '.join(settings.models.all())} · {how} · seed {settings.seed}",
         "metric": f"{metric.evaluate}, as a {metric.role}" if metric else "",
         "predictor": predictor_seat(task, settings),
-        "contract": " ".join(task.rules()),
+        "contract": " ".join(task.rules(short=True)),
         "criteria": " · ".join(task.criteria),
         "changed": " · ".join(changed_settings(settings)) if is_judged else "",
     }

@@ -244,6 +244,8 @@ class JobContext:
     recovery: Recovery = field(default_factory=Recovery)
     """What the run was resumed from."""
     find_excess: Callable[[str], Excess | None] = lambda _: None
+    said: list[str] = field(default_factory=list)
+    """What its person said so far, who may change what must be kept."""
 
     @classmethod
     def open(

@@ -280,19 +280,22 @@ def check_limits(story: Story) -> list[Limit]:
     if story.task is None or story.text is None:
         return []
     limits, contract, text = [], story.task.contract, story.text
+    recorded = story.delivered.violations if story.delivered else ()
     for name in Contract.__struct_fields__:
-        value = getattr(contract, name)
+        value = getattr(contract, name) if name != "keep" else ()
         for one in value if isinstance(value, tuple) else filter(None, [value]):
             only = {name: (one,) if isinstance(value, tuple) else one}
             single = msgspec.structs.replace(Contract(), **only)
             if name == "checks":
                 # The user's own code ran when the text was delivered, and is not run for a page.
-                broken = story.delivered.violations if story.delivered else ()
-                broken = tuple(each for each in broken if each.rule == "checks")
+                broken = tuple(each for each in recorded if each.rule == "checks")
             else:
                 broken = single.violations(text)
             found = statements.violations(broken)
             if not found and name.endswith("_words"):
                 found = f"it has {count_words(text):,}"
             limits.append(Limit(single.rules()[0].rstrip("."), not broken, found))
+    lost = tuple(each for each in recorded if each.rule == "keep")
+    for rule in story.task.given.in_short():
+        limits.append(Limit(rule.rstrip("."), not lost, statements.violations(lost)))
     return limits

@@ -332,6 +332,7 @@ class DryRun(Report):
         if self.settings.job.writes == "text":
             read = limits_kept(self.task.contract, self.task.brief)
             fields["limits"] = [each._asdict() for each in read]
+            fields["keeps"] = self.task.given.in_short()
         return {"conclusion": self.conclusion, **plain_values(fields)}
 
 
@@ -354,7 +355,7 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
     read = limits_kept(task.contract, task.brief) if settings.job.writes == "text" else []
     rows = [
         *_models(settings.models),
-        ("text", " ".join(task.rules())),
+        ("text", " ".join(task.rules(short=True))),
         ("as its brief says", " · ".join(f"“{x.phrase}”" for x in read if x.keys)),
         ("not understood", " · ".join(f"“{x.phrase}”" for x in read if not x.keys)),
         *_work(task, settings),

@@ -179,7 +179,9 @@ def fork(
     task, before = _forked_task(story, run, at_pass, evaluate)
     _check_research_options(run, options, is_research=research_of(task) is not None)
     if contract := options.get("contract"):
-        merged = make_contract({**asdict(task.contract), **contract}, "contract")
+        # What a run without a draft keeps was no default of its own.
+        old = {**asdict(task.contract), "keep": task.contract.keep or ()}
+        merged = make_contract({**old, **contract}, "contract")
         task = check_task(replace(task, contract=merged))
     if isinstance(story.job, Advise):
         # It is followed, not repeated; its limit of calls was that of the advice.

@@ -139,8 +139,9 @@ class Result(Report):
         resume = ""
         if not self.finished and self.reason != UNDER_WAY:
             resume = resume_command(endings.short_run(self.run), self.story)
+        lines = {"resume": resume, "new": endings.to_check(self.story) if self.finished else ""}
         return endings.summarize(
-            self.story, run=self.run, spent=self.spent, seconds=self.seconds, resume=resume
+            self.story, run=self.run, spent=self.spent, seconds=self.seconds, **lines
         )
 
     @property
@@ -160,6 +161,8 @@ class Result(Report):
 
             rows = [(label, name_drafts(text)) for label, text in rows]
         sections = [Section(sentences=rows)]
+        if added := [(each.text, each.sentence) for each in self.story.new_facts]:
+            sections.append(Section("Not from you, please check", added))
         known = self.story.task.knowledge if self.story.task else None
         if known and known.shown:
             table = statements.records_table(known, self.story)
@@ -201,6 +204,7 @@ class Result(Report):
             "evidence": delivered.evidence if delivered else None,
             "violations": [each.message for each in self.violations],
             "undecided": undecided(self.story),
+            "not_from_you": self.story.new_facts,
         }
         return plain_values(fields)
 

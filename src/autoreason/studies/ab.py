@@ -192,7 +192,7 @@ def read_plan(folder: Path) -> AbPlan:
 def _texts(story: Story) -> dict[str, str]:
     """Texts of a run that differ and keep its limits: the delivered one, the first draft, then the latest first."""
     found: dict[str, str] = {}
-    limits = story.task.contract if story.task else None
+    limits = story.task
 
     def add(origin: str, text: str | None) -> None:
         same = text and any(same_text(text, other) for other in found.values())

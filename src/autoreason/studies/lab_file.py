@@ -411,7 +411,7 @@ class _SuiteReading:
 
     def _check_measure(self, measure: lab_suite.Measure, compared: Mapping[str, AnyJob]) -> None:
         kinds = {source.job for source in self.sources.values()}
-        what, contracts = _NEEDS.get(measure, ""), [t.task.contract for t in self.tasks.values()]
+        what, tasks = _NEEDS.get(measure, ""), [each.task for each in self.tasks.values()]
         needs = ""
         if what and _JOBS[what] not in kinds:
             needs = f"tasks of {what}"
@@ -419,7 +419,7 @@ class _SuiteReading:
             needs = "tasks that are all texts"
         elif measure == "converged" and not all(job.is_tournament for job in compared.values()):
             needs = "arms that are all tournaments"
-        elif measure == "kept_contract" and compared and all(each.empty for each in contracts):
+        elif measure == "kept_contract" and compared and not any(each.limited for each in tasks):
             needs = "a task with a contract"
         if needs:
             what = f"{measure} can only be measured of {needs}"

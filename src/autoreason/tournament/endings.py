@@ -27,13 +27,15 @@ if TYPE_CHECKING:
     from autoreason import events
 
 _RESUME = re.compile(r"[;,][^;,]*`autoreason resume.*", re.DOTALL)
+_RISKS = ("money", "dates", "quotes", "links", "numbers", "names")
+"""Facts that nobody gave, the dearest first."""
 NOT_ASKED = "Whether fresh judges prefer it to {} was not asked{}."
 
 
 def summarize(
-    story: Story, *, run: str, spent: Spent, seconds: float | None, resume: str = ""
+    story: Story, *, run: str, spent: Spent, seconds: float | None, resume: str = "", new: str = ""
 ) -> list[str]:
-    """The lines of a run, finished or not; `resume` is the command that goes on with it."""
+    """The lines of a run, finished or not; `resume` is the command that goes on with it, `new` what to check."""
     name = short_run(run)
     if story.end is None:
         return _paused(story, spent, seconds, name, resume)
@@ -41,14 +43,21 @@ def summarize(
     if story.delivered is None:
         return [f"{capital(story.reason)}.", paid]
     if not story.passes and story.delivered.ended_by == "contract":
-        return _not_refined(story, story.delivered, paid)
-    left = undecided(story)
-    return [
-        *_preference(story, story.delivered),
-        took(story, spent, seconds, name),
-        *_warnings(story, story.delivered),
-        *(f"Would need your decision (1 of {len(left)}): {each}" for each in left[:1]),
-    ]
+        return [*_not_refined(story, story.delivered, paid), *filter(None, [new])]
+    wrong, left = _warnings(story, story.delivered), undecided(story)
+    decide = f"Would need your decision (1 of {len(left)}): {left[0]}" if left else ""
+    if new or decide:
+        # Two lines at most, whatever there is to say.
+        check = [*filter(None, [new, decide])]
+        wrong = [". ".join(check), " ".join(wrong)] if wrong else check
+    return [*_preference(story, story.delivered), took(story, spent, seconds, name), *wrong]
+
+
+def to_check(story: Story) -> str:
+    """What the text states that is not from its person, who alone can know whether it is true."""
+    found = [each.text for each in sorted(story.new_facts, key=lambda new: _RISKS.index(new.kind))]
+    more = [f"{len(found[4:])} more"] if found[4:] else []
+    return f"Not from you, please check: {' · '.join(found[:4] + more)}" if found else ""
 
 
 def short_run(run: str) -> str:

@@ -253,7 +253,8 @@ class Tournament(Strategy):
     @classmethod
     def fit_plans(cls, plans: Plans, task: Task, settings: Settings) -> Plans:
         low, likely, high = super().fit_plans(plans, task, settings)
-        if task.limited and not settings.anyway:
+        may_break = task.violations(task.draft) if task.draft else task.limited
+        if may_break and not settings.anyway:
             broken = broken_plan(settings, given=task.draft is not None)
             low = min(low, broken, key=lambda plan: sum(plan.values()))
         return low, likely, high

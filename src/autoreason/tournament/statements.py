@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from autoreason import events
-    from autoreason.contract import Contract, Violation
+    from autoreason.contract import Violation
     from autoreason.knowledge_records import Knowledge
     from autoreason.settings import Settings
     from autoreason.story import Story
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 ONE_VOTE = "one judge in each round; one vote carries no evidence, so the rounds prove nothing"
 UNJUDGED = "none: no judge read this text; `autoreason judge` compares it with others"
+_SAID = 6
+"""Breaches of a text in one sentence; its record has them all."""
 ENDINGS = {
     "running": "not finished",
     "converged": "converged",
@@ -344,13 +346,16 @@ def length_check(event: events.BallotCast) -> str:
 
 
 def violations(broken: tuple[Violation, ...]) -> str:
-    return "; ".join(violation.message for violation in broken)
+    said = [violation.message for violation in broken]
+    return "; ".join([*said[:_SAID], *[f"{len(said) - _SAID} more"] * (len(said) > _SAID)])
 
 
-def contract(rules: Contract, broken: tuple[Violation, ...]) -> str:
-    if rules.empty:
+def contract(task: Task, broken: tuple[Violation, ...]) -> str:
+    if not task.limited:
         return "none was set"
-    return f"broken: {violations(broken)}" if broken else f"kept: {' '.join(rules.rules())}"
+    return (
+        f"broken: {violations(broken)}" if broken else f"kept: {' '.join(task.rules(short=True))}"
+    )
 
 
 def survival(found: events.Survival | None) -> str:
@@ -473,7 +478,7 @@ def evidence(
         judged += [("Length", taste)] if (taste := length(story)) else []
     else:
         judged = [("Evidence", UNJUDGED)]
-    rules = [("Contract", contract(story.task.contract, broken))] if story.task else []
+    rules = [("Contract", contract(story.task, broken))] if story.task else []
     position = positions(found.first_places)
     rows = [*judged, *([("Position", position)] if position else []), *rules]
     rows.append(("Leaks", leaks(found.leaks)))

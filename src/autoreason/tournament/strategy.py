@@ -107,7 +107,7 @@ def _contract_never_kept(story: Story, settings: Settings) -> str:
 
 def _limit(broken: Violation) -> str:
     """Which limit it is; the message of some differs from text to text."""
-    is_named = broken.rule in ("sections", "must_include", "must_not_include")
+    is_named = broken.rule in ("sections", "must_include", "must_not_include", "keep")
     return broken.message if is_named else broken.rule
 
 
@@ -212,6 +212,7 @@ class Strategy(Job):
         guidance = await self.context.ask(GuidanceQuery(key=pass_key(number, "guidance")))
         if guidance:
             self.emit(events.GuidanceGiven(number=number, text=guidance))
+            self.context.said.append(guidance)
         return guidance
 
     async def write(self, number: int, prompt: str) -> WrittenText | MissingText:

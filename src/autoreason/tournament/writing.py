@@ -116,11 +116,12 @@ def find_addition(text: str, sources: Sequence[str]) -> Excess | None:
 def fixes(context: JobContext, text: str) -> tuple[str, ...]:
     """What breaks each of those limits, and where, for the author who is to fix it."""
     own = _own_words(context, text)
-    return context.task.fixes(text, own) + tuple(v.message for v in _echo(context, text))
+    found = context.task.fixes(text, own, context.said)
+    return found + tuple(v.message for v in _echo(context, text))
 
 
 def _broken(context: JobContext, text: str) -> tuple[Violation, ...]:
-    return context.task.violations(text, _own_words(context, text))
+    return context.task.violations(text, _own_words(context, text), context.said)
 
 
 def _own_words(context: JobContext, text: str) -> str:

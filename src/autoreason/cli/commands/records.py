@@ -180,6 +180,7 @@ def as_object(row: RunRow, result: Result) -> dict[str, Any]:
         "cost": row.spent.cost,
         "spent_by_role": result.spent_by_role,
         **{name: getattr(story, name) for name in _OF_STORY},
+        "not_from_you": story.new_facts,
         "quotes": {e.number: find_quotes(e.incumbent, found) for e, found in faults},
         "undecided": undecided(story),
         "confirmation": story.panels.get("confirmation"),

@@ -1,0 +1,129 @@
+"""What a draft, facts and brief state stays in a text, and what a text adds is found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autoreason.contract import Contract
+from autoreason.kept import find_new
+from autoreason.task import Task
+
+DRAFT = """# Trip
+
+The trip to Lisbon costs 250 EUR. It is on 3 March 2027.
+Book at https://example.org/trip, said Maria Costa: “nobody should miss the view from there”.
+"""
+
+
+def task(*keep: Any, draft: str | None = DRAFT, **parts: Any) -> Task:
+    limits = {"max_words": parts.pop("max_words", None)}
+    brief = parts.pop("brief", "Improve it.")
+    return Task(brief=brief, draft=draft, contract=Contract(keep=keep, **limits), **parts)
+
+
+def broken(task: Task, text: str, *said: str) -> list[str]:
+    found = task.violations(text, said=said)
+    assert {each.rule for each in found} <= {"keep"}
+    return [each.message for each in found]
+
+
+def test_what_is_lost_or_changed_is_named_with_its_place() -> None:
+    text = DRAFT.replace("250", "300").replace("https://example.org/trip", "once")
+    made = task("draft")
+    assert broken(made, text) == [
+        "“250 EUR” became “300 EUR”",
+        "“https://example.org/trip” is missing",
+    ]
+    changed, missing = made.fixes(text)
+    assert "in “The trip to Lisbon costs 300 EUR.”" in changed
+    assert "it was given in “Book at https://example.org/trip," in missing
+
+
+@given(st.text(max_size=80), st.sampled_from(["", "Hurry up.", "It rains in Porto at 9 o'clock."]))
+def test_a_draft_keeps_itself_whatever_is_added(noise: str, more: str) -> None:
+    draft = f"{DRAFT}\n{noise}"
+    assert broken(task("draft", draft=draft), draft) == []
+    assert broken(task("draft"), f"{DRAFT}\n{more}") == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"facts": "It costs 300 EUR now."},
+        {"brief": "Improve it: the trip costs 300 EUR now."},
+        {"said": "It is 300 EUR now."},
+        {"said": "Do not say 250 EUR."},
+    ],
+)
+def test_what_facts_brief_or_a_person_say_may_take_its_place(source: dict[str, str]) -> None:
+    said = [source.pop("said")] if "said" in source else []
+    assert broken(task("draft", **source), DRAFT.replace("250", "300"), *said) == []
+
+
+def test_a_correction_counts_in_other_words_and_for_nothing_else() -> None:
+    made = task("draft", facts="The trip costs 300 EUR. Insurance is 40 EUR.")
+    text = DRAFT.replace("The trip to Lisbon costs 250 EUR.", "{} It goes to Lisbon.")
+    assert (
+        broken(made, text.format("For 300 EUR in all, you may join our trip: nothing else costs."))
+        == []
+    )
+    assert broken(made, text.format("Insurance is 40 EUR.")) == ["“250 EUR” is missing"]
+
+
+def test_only_what_is_asked_for_must_stay() -> None:
+    text = DRAFT.replace("250", "300").replace("March", "May")
+    assert broken(task("links", "quotes"), text) == []
+    assert broken(task(), text) == []
+    assert not task().limited
+    assert not task("draft", draft=None).limited
+    # It cannot all stay where most of it must go.
+    assert broken(task("draft", max_words=9), "None of it stays.") == []
+    assert len(broken(task("all", max_words=9), "None of it stays.")) > 4
+
+
+def test_what_is_set_holds_for_facts_and_brief_but_not_for_their_own_limits() -> None:
+    brief = "Invite Ana Silva in at most 80 words and 3 bullet points."
+    made = task("all", draft=None, brief=brief, facts="The fee is 250 EUR.")
+    assert broken(made, "Dear all") == ["“250 EUR” is missing", "“Ana Silva” is missing"]
+    assert broken(made, "Dear Ana Silva, it is 250 EUR.") == []
+
+
+def test_where_it_is_strict_nothing_is_added() -> None:
+    text = f"{DRAFT}\nIt takes 16 weeks."
+    assert broken(task("draft"), text) == []
+    assert [each.startswith("“16 weeks” ") for each in broken(task("draft", "strict"), text)] == [
+        True
+    ]
+    assert broken(task("names", "strict"), text) == []
+    assert (
+        broken(task("strict", facts="All of it takes 16 weeks."), DRAFT + "It takes 16 weeks.")
+        == []
+    )
+
+
+def test_its_person_is_told_in_short_and_authors_in_full() -> None:
+    made = task("draft")
+    assert made.rules(short=True) == (
+        "Keeps 6 figures, dates, names, links and quotations of your draft.",
+    )
+    (rule,) = made.rules()
+    assert rule.startswith(
+        "Keeps “Lisbon”, “250 EUR”, “3 March 2027”, “https://example.org/trip”, "
+    )
+    many = task("draft", draft="".join(f"It costs {number} EUR.\n" for number in range(100, 140)))
+    assert many.rules()[0].count("EUR”") == 30
+    assert "and 10 more" in many.rules()[0]
+    assert broken(many, "Nothing.")[-1] == "10 more facts are missing or changed"
+
+
+def test_what_nobody_gave_is_found_with_its_sentence() -> None:
+    made = task(draft=None, brief="Write about Lisbon.", facts="It costs 250 EUR.")
+    text = "Lisbon costs 250 EUR. Nobody knows that it takes 16 weeks. We meet Ana."
+    found = find_new(made.given, text, ("Let her be Ana.",))
+    assert [(each.text, each.sentence) for each in found] == [
+        ("16 weeks", "Nobody knows that it takes 16 weeks.")
+    ]
