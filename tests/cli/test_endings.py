@@ -53,7 +53,7 @@ SCRIPT["synthesizer"] = document("Third text.")
 }
 SHORT = ("--rounds", "4", "--set", "review_every=2")
 FIVE = (*SHORT, "--set", "confirmation=5")
-RUN = ("run", "Write one sentence", "-m", "model.py:Model/any", "--seed", "7")
+RUN = ("run", "Write of tides", "-m", "model.py:Model/any", "--seed", "7")
 STYLES = re.compile(r"\x1b\[[0-9;]*m")
 Ends = Callable[..., list[str]]
 

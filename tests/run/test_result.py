@@ -81,8 +81,8 @@ def test_programs_get_what_every_run_has_and_the_text_with_its_evidence() -> Non
     fields = result().to_dict()
     assert list(fields) == [
         *("conclusion", "summary", "run", "status", "reason", "calls", "tokens", "cost", "seed"),
-        *("ended_by", "text", "alternatives", "origin", "passes", "evidence", "violations"),
-        "not_from_you",
+        *("ended_by", "text", "alternatives", "criteria", "origin", "passes", "evidence"),
+        *("violations", "undecided", "not_from_you"),
     ]
 
 

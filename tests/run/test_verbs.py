@@ -22,7 +22,9 @@ from autoreason.testing import EchoModel
 BESIDES = {
     "draft",
     "facts",
+    "alternatives",
     "contract",
+    "criteria",
     "limits_from_brief",
     "judge_outcomes",
     "knowledge",
@@ -134,11 +136,11 @@ def _hints(function: Callable[..., Any]) -> Iterator[tuple[str, Any]]:
 
 async def _call(function: Callable[..., Any], **changes: Any) -> None:
     parameters = inspect.signature(inspect.unwrap(function)).parameters
-    # A number of texts, not texts, where a number is the default.
+    # A number of texts, not texts, where they need not be given.
     usual = {
         name: USUAL[name]
         for name, parameter in parameters.items()
-        if name in USUAL and not isinstance(parameter.default, int)
+        if name in USUAL and (name != "texts" or parameter.default is parameter.empty)
     }
     found = function(**(usual | changes))
     if inspect.isawaitable(found):

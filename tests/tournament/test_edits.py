@@ -156,7 +156,7 @@ async def test_what_would_take_more_goes_to_the_person_and_never_to_the_reviser(
     story = build_story(played.events)
     assert undecided(story) == [who, why]
     lines = summarize(story, run="amber-fox", spent=Spent(), seconds=1)
-    assert lines[-1] == f"Would need your decision (1 of 2): {who}"
+    assert lines[-2] == f"Would need your decision (1 of 2): {who}"
 
 
 async def test_each_changed_sentence_has_the_reason_that_a_critic_gave_for_its_words() -> None:
