@@ -16,7 +16,7 @@ from autoreason.report import numbers
 from autoreason.report.numbers import capital, count, jury, listed, money, roughly, taste_for_length
 from autoreason.story import CONFIRMATION, Story
 from autoreason.tournament.evidence import longer_preferred_in
-from autoreason.tournament.rounds import NO_FAULT, found_nothing
+from autoreason.tournament.rounds import found_nothing, no_fault
 from autoreason.tournament.statements import DROPPED, first_draft, heard, violations, written_with
 from autoreason.wording import BECOME, KINDS
 
@@ -105,7 +105,7 @@ def _nothing_beat(story: Story, last: int = 0, it: str = "it") -> str:
     opposed = [one for one in kept if one.decided and one.decided.outcome != "unopposed"]
     if kept and not opposed:
         if all(map(found_nothing, kept)):
-            return NO_FAULT
+            return no_fault(kept)
         if story.settings is None or story.settings.judges:
             return f"there was no rival for {it}"
         reasons = [{each.reason for each in one.dropped} - {"clone"} for one in kept]

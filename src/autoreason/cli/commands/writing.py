@@ -21,7 +21,7 @@ _EXAMPLES = fill_examples("""\
 autoreason run "Explain tides to a child" -m {cheap} --max-words 200
 autoreason run brief.md -m {model} --cost-limit 3
 autoreason run brief.md -m {local} --draft mine.md
-Goes on after a kill or a limit: autoreason resume. Nothing is paid twice.
+Goes on after a kill or a pause: autoreason resume; from its end: fork.
 """)
 _DETAILS = fill_examples("""\
 More examples:
@@ -36,8 +36,6 @@ A brief may begin with the limits on its text:
   sections: [Risks, Cost]
   ---
   Write a one-page proposal for …
-
-From a delivered text `autoreason fork` goes on.
 """)
 
 
