@@ -238,7 +238,7 @@ class BestOfN(Strategy):
                 winner = await confirm(self.context, drafts[0], best)
                 chosen = Ending("drafts", f"the best of {count(len(drafts), 'draft')}")
                 return self.deliver("done", chosen, winner)
-        raise PanelFailed(f"too few ballots were valid to choose among {len(drafts)} drafts")
+        raise PanelFailed(f"too few rankings could be read to choose among {len(drafts)} drafts")
 
     async def _write_at_once(self) -> None:
         numbers = range(2, sample_count(self.settings) + 1)

@@ -226,7 +226,7 @@ async def test_dead_judges_pause_the_panel_and_others_may_take_their_place(
 ) -> None:
     paused = await start_run(journal, Breaking(DEAD), task=TASK, settings=judging())
     assert paused.status == "panel_failed"
-    assert "0 of 3 ballots were valid" in paused.reason
+    assert "0 of 3 rankings could be read" in paused.reason
 
     again = await hold_on(journal, paused.run, DEAD)
     assert again.status == "panel_failed"
