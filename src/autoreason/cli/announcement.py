@@ -113,6 +113,8 @@ def describe_expected(
             likely.append(_dollars(cost.likely))
         if seconds_per_call and (seconds := calls.likely * seconds_per_call) >= 1:
             likely.append(roughly(seconds))
+        elif seconds_per_call is None and not rest:
+            likely.append("time not known yet")
     about = f"about {', '.join(likely)}" if likely else ""
     if expected.reasoning:
         about += f", and up to {_dollars(expected.reasoning)} more for reasoning"

@@ -255,10 +255,11 @@ def _warnings(story: Story, delivered: events.Delivered) -> list[str]:
         if story.draft and story.text:
             words = count_words(story.text)
             lines += taste_for_length(words, story.draft.words, longer_preferred_in(story))
-    lines += written_with(story)
     if delivered.violations:
         texts = story.breaches
         none = f"; none of {len(texts)} texts kept them all" if texts[1:] and all(texts) else ""
         lines.append(f"It breaks a limit: {violations(delivered.violations)}{none}.")
+    if len(lines) < 2:
+        lines += written_with(story)
     # Two lines at most, whatever there is to say.
     return [" ".join(lines[:-1]), lines[-1]] if lines[2:] else lines

@@ -199,17 +199,18 @@ def records_table(found: Knowledge, story: Story | None = None) -> Table:
 
 
 def written_with(story: Story) -> list[str]:
-    """How many records a run was shown, and why its predictor never voted, for its ending; nothing without any."""
+    """How many records a run was shown, in one line for its ending; nothing without any."""
     known = story.task.knowledge if story.task else None
     if known is None or not known.digest:
         return []
-    cast, silent = _code_ballots("predictor", story), ""
+    cast, note = _code_ballots("predictor", story), ""
     if cast and not any(each.ranking for each in cast):
-        reasons = dict.fromkeys(_why_no_vote(each, "predictor") for each in cast)
-        cases, why = count(len(cast), "decision"), " or ".join(reasons)
-        silent = f"; the predictor voted in none of {cases}: {why}"
-    said = knowledge(known, story)
-    return [f"{'' if said.endswith(_NO_CRITIC) else 'Written with '}{said}{silent}."]
+        note = f"; the predictor voted in none of {count(len(cast), 'decision')}"
+    elif known.unlike:
+        note = ", none of them similar to the brief"
+    if (said := knowledge(known, story)).endswith(_NO_CRITIC):
+        return [f"{said}."]
+    return [f"Written with {count(len(known.shown), 'record')}{note}."]
 
 
 def candidate(event: events.CandidateReady) -> str:

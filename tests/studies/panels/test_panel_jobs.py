@@ -197,7 +197,7 @@ async def test_left_after_any_call_a_panel_ends_the_same(journal: Journal, job: 
 
 
 @pytest.mark.parametrize(
-    ("job", "said"), [(Judge(), "1 of 6 ballots"), (JudgePairs(), "3 of 18 judges")]
+    ("job", "said"), [(Judge(), "1 of 6 rankings"), (JudgePairs(), "3 of 18 judges")]
 )
 async def test_too_few_judges_who_can_be_read_decide_nothing(job: AnyJob, said: str) -> None:
     def mostly_mute(request: Request) -> str:
