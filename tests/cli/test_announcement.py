@@ -61,7 +61,9 @@ def test_a_limit_that_is_too_small_and_reasoning_are_named() -> None:
     whole = "your limit pays for 40 % of the whole run, about 150 calls"
     assert f"; {whole}; never more than $0.10" in expect(few, cost=0.1)
     reasoning = Expected(CALLS, COST, reasoning=Decimal("1.5"))
-    assert expect(reasoning, pace=0.01).startswith("about 60 calls, $0.30, and up to $1.50 more for reasoning")
+    assert expect(reasoning, pace=0.01).startswith(
+        "about 60 calls, $0.30, and up to $1.50 more for reasoning"
+    )
 
 
 def test_of_a_run_that_goes_on_the_rest_is_expected_and_limits_are_of_the_whole() -> None:

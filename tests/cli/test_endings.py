@@ -119,7 +119,11 @@ GREW = "no rewrite could stand (it is much longer, and nothing was missing)"
         ("the same again", (), f"{PREFERRED} {ROW} there was no new text."),
         ("much longer", SHORT, f"{DRAFT} in 4 rounds {GREW}. {MOST}."),
         ("nothing to fix", (), f"{DRAFT} in 3 rounds critics found nothing to fix. 5 words · 7 "),
-        ("nothing there", (), f"{DRAFT} in 3 rounds critics named no fault that is in the text. 5 w"),
+        (
+            "nothing there",
+            (),
+            f"{DRAFT} in 3 rounds critics named no fault that is in the text. 5 w",
+        ),
         ("unreadable", SHORT, f"{DRAFT} too few rankings of the review could be read."),
         ("not read", SHORT, f"Whether fresh judges prefer it to the first draft {UNREAD}"),
         ("preferred", FIVE, f"Too few to tell: {PREFERRED.replace('9', '5')}"),

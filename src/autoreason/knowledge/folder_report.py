@@ -197,7 +197,9 @@ class FolderReport(Report):
             more = f" · {rest:,} more: --evidence" if rest else ""
             # What is in brackets is short, and says how many lines it is about.
             what, _, lines_of = (*wrong, to_models)[0].partition(" (")
-            lines.append(f"To check: {shorten(what, _MAX_SHOWN)}{lines_of and ' ('}{lines_of}{more}")
+            lines.append(
+                f"To check: {shorten(what, _MAX_SHOWN)}{lines_of and ' ('}{lines_of}{more}"
+            )
         return lines
 
     def sections(self) -> list[Section]:

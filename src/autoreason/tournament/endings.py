@@ -14,9 +14,9 @@ from autoreason.contract import count_words
 from autoreason.exchange import Spent
 from autoreason.report import numbers
 from autoreason.report.numbers import capital, count, jury, listed, money, roughly, taste_for_length
-from autoreason.story import CONFIRMATION, Story
+from autoreason.story import CONFIRMATION, RecordedReview, Story
 from autoreason.tournament.evidence import longer_preferred_in
-from autoreason.tournament.rounds import found_nothing, no_fault
+from autoreason.tournament.rounds import found_nothing, name_text, no_fault
 from autoreason.tournament.statements import DROPPED, first_draft, heard, violations, written_with
 from autoreason.wording import BECOME, KINDS
 
@@ -135,6 +135,11 @@ def _stopped(story: Story, delivered: events.Delivered) -> str:
         case "budget" | "allowance":
             return f"{after}: another would not fit the limits of the run."
         case "person":
+            last = story.steps[-1] if story.steps else None
+            review = last.decided if isinstance(last, RecordedReview) else None
+            if review and review.texts[-1].name != delivered.origin:
+                chose = f"the last review chose {name_text(delivered.origin, story)}"
+                return f"{after}: you accepted it, and {chose}."
             return f"{after}: you accepted it as it stands."
         case "contract":
             return f"{after}: no text keeps its limits."

@@ -290,8 +290,8 @@ def _code_votes(seat: str, story: Story) -> str:
 
 
 def _code_ballots(seat: str, story: Story) -> list[events.CodeBallot]:
-    steps = [*story.passes, *story.reviews, *story.panels.values()]
-    verdicts = [each.verdict for each in steps]
+    verdicts = [each.verdict for each in story.steps]
+    verdicts += [each.verdict for each in story.panels.values()]
     return [each.code[seat] for each in verdicts if each and seat in each.code]
 
 

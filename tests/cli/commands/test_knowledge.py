@@ -129,7 +129,9 @@ def test_a_run_says_at_its_end_how_many_records_it_was_shown(inside: Inside, fol
     assert said in inside("show").out.splitlines()
     page, evidence = (inside.folder / "page.html").read_text("utf-8"), inside("show", "--evidence")
     assert said in page
-    assert f"2 records of kb; judges were shown no outcomes; {unlike}" in " ".join(evidence.out.split())
+    assert f"2 records of kb; judges were shown no outcomes; {unlike}" in " ".join(
+        evidence.out.split()
+    )
     for shown in (page, evidence.out):
         assert all(each in shown for each in ("Última hora", "abril", "critics"))
     assert unlike not in inside("run", "Olá!", *run[2:], "--dry-run").out
