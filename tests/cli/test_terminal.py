@@ -226,7 +226,7 @@ def test_a_live_run_can_be_accepted(shell: Shell, server: Server) -> None:
         time.sleep(1)
         server.gate.set()
         assert screen.end() == 0
-        assert "you accepted it as it stands" in " ".join(screen.text.split())
+        assert "you accepted the first draft" in " ".join(screen.text.split())
         assert "─\n# " in screen.text
     assert server.asked == 2
 

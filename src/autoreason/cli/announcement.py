@@ -128,13 +128,10 @@ def describe_expected(
     if isinstance(settings.job, Research):
         most.append(count(settings.job.evaluations, "evaluation"))
     never = f"never more than {' or '.join(most)}{' in all' if rest else ''}" if most else ""
-    paid, short = expected.paid, ""
-    if paid < 1:
-        kind = "suite" if isinstance(settings.job, Lab) else "run"
-        short = f"your limit pays for {percent(paid)} of the whole {kind}"
-        # Calls of a suite are not cut, and those of a run that goes on are the rest of them.
-        if calls and kind == "run" and not rest:
-            short += f", about {count(round(calls.likely / paid), 'call')}"
+    paid, what = expected.paid, "suite" if isinstance(settings.job, Lab) else "run"
+    if calls and what == "run" and not rest:
+        what += f", about {count(round(calls.likely / paid), 'call')}"
+    short = f"your limit pays for {percent(paid)} of the whole {what}" if paid < 1 else ""
     # Replies under way are waited for, so that a time is not never passed.
     limit = budget.seconds
     exact = f"{limit:g} s" if limit and limit % 60 else roughly(limit or 0)

@@ -196,10 +196,8 @@ class FolderReport(Report):
             rest = len(wrong) - 1 + len(self.to_models) if wrong else 0
             more = f" · {rest:,} more: --evidence" if rest else ""
             # What is in brackets is short, and says how many lines it is about.
-            what, _, lines_of = (*wrong, to_models)[0].partition(" (")
-            lines.append(
-                f"To check: {shorten(what, _MAX_SHOWN)}{lines_of and ' ('}{lines_of}{more}"
-            )
+            what, bracket, where = (*wrong, to_models)[0].partition(" (")
+            lines.append(f"To check: {shorten(what, _MAX_SHOWN)}{bracket}{where}{more}")
         return lines
 
     def sections(self) -> list[Section]:

@@ -85,9 +85,7 @@ def measure_knowledge(
     records = [each for each in known if at_home or not each.private]
     testable = find_testable(records).pairs
     if not testable:
-        raise InvalidInput(
-            f"no pair of {folder} can be tested; see `autoreason knowledge check --evidence`"
-        )
+        raise InvalidInput(f"no pair of {folder} can be tested; see `autoreason knowledge check`")
     seed = prepared.settings.seed
     drawn = draw(seed, "pairs").sample(testable, min(options.get("pairs") or PAIRS, len(testable)))
     answers = retrieval_answers(records, drawn)

@@ -136,11 +136,7 @@ def has_drifted(growth: float, kept: float | None) -> bool:
 def critics(runs: Runs) -> Answer:
     passes = [audited.record.critiques for run in runs for audited in run.passes]
     asked = [[each for each in written if each.readable and not each.by_code] for written in passes]
-    silent = [
-        not any(each.problems or each.prose or each.dropped or each.miscited for each in found)
-        for found in asked
-        if found
-    ]
+    silent = [not any(e.problems or e.prose or e.dropped for e in each) for each in asked if each]
     if not silent:
         return "no critique was kept"
     every = [each for critiques in asked for each in critiques]

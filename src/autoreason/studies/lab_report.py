@@ -485,9 +485,7 @@ def _tries(found: LabReport) -> Iterator[Section]:
     mark = {
         "problems": "✓: the program passes its tests.",
         "rules": "The gain of the result on evaluations that decided nothing.",
-    }.get(
-        found.form, "The number is the place that judges gave a text in its try, · that none did."
-    )
+    }.get(found.form, "The number is a text's place with the judges of its try; · is none.")
     how = f"{mark} Choose one to read it; each names the run that it is from."
     yield Section(
         "Every try", [("", how)], texts=side_by_side(found.tries, base=base, name=found.name)

@@ -14,7 +14,7 @@ from autoreason.contract import count_words
 from autoreason.exchange import Spent
 from autoreason.report import numbers
 from autoreason.report.numbers import capital, count, jury, listed, money, roughly, taste_for_length
-from autoreason.story import CONFIRMATION, RecordedReview, Story
+from autoreason.story import CONFIRMATION, Story
 from autoreason.tournament.evidence import longer_preferred_in
 from autoreason.tournament.rounds import found_nothing, name_text, no_fault
 from autoreason.tournament.statements import DROPPED, first_draft, heard, violations, written_with
@@ -135,12 +135,10 @@ def _stopped(story: Story, delivered: events.Delivered) -> str:
         case "budget" | "allowance":
             return f"{after}: another would not fit the limits of the run."
         case "person":
-            last = story.steps[-1] if story.steps else None
-            review = last.decided if isinstance(last, RecordedReview) else None
-            if review and review.texts[-1].name != delivered.origin:
-                chose = f"the last review chose {name_text(delivered.origin, story)}"
-                return f"{after}: you accepted it, and {chose}."
-            return f"{after}: you accepted it as it stands."
+            # Replies on their way may have ended a review after that.
+            review, text = story.closing_review, name_text(delivered.origin, story)
+            chose = ", which the last review chose" if review and review.winner else ""
+            return f"{after}: you accepted {text}{chose}."
         case "contract":
             return f"{after}: no text keeps its limits."
         case "drafts" if story.closing_review:

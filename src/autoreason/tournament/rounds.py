@@ -188,11 +188,10 @@ def _kept(decided: events.PassDecided, one: RecordedPass, rule: str) -> str:
 def no_fault(rounds: Iterable[RecordedPass]) -> str:
     """That critics found nothing in these rounds, or nothing that is there."""
     found = [each for one in rounds for each in one.critiques]
-    where = ["the text"] if any(each.dropped for each in found) else []
-    where += ["the records"] if any(each.miscited for each in found) else []
-    if where:
-        return f"critics named no fault that is in {' or '.join(where)}"
-    return "critics found nothing to fix"
+    where = ["the text"] * any(each.dropped for each in found)
+    where += ["the records"] * any(each.miscited for each in found)
+    named = f"named no fault that is in {' or '.join(where)}"
+    return f"critics {named if where else 'found nothing to fix'}"
 
 
 def found_nothing(one: RecordedPass) -> bool:

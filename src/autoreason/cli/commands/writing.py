@@ -169,8 +169,8 @@ def tell(given: tuple[str, ...], book: Journal) -> Answer:
 
     accept ends the run with the text or the files it has; research that is accepted makes no
     end test, so nothing is claimed of it. stop ends it cleanly; it can be resumed. After both,
-    replies on their way are still taken in, because they are paid for; those of a review may still
-    choose another text. A message to a paused run is kept until it is resumed.
+    replies on their way are still taken in, because they are paid for; judges may so choose
+    another text. A message to a paused run is kept until it is resumed.
 
     \b
       autoreason tell "the second paragraph is too long"
