@@ -58,7 +58,7 @@ def test_a_limit_of_time_is_not_called_one_that_is_never_passed() -> None:
 
 def test_a_limit_that_is_too_small_and_reasoning_are_named() -> None:
     few = Expected(CALLS, COST, paid=0.4)
-    whole = "your limit pays for 40 % of the whole run, about 150 calls"
+    whole = "your limit pays for 40 % of the whole run (about 150 calls)"
     assert f"; {whole}; never more than $0.10" in expect(few, cost=0.1)
     reasoning = Expected(CALLS, COST, reasoning=Decimal("1.5"))
     assert expect(reasoning, pace=0.01).startswith(

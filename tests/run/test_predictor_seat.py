@@ -291,5 +291,5 @@ async def test_next_to_a_long_text_it_has_no_vote(
     run = await prepared(folder, model=scripted(script), **options).run_async(journal=journal)
     assert "it voted in 0 of 3 decisions, in 3 not: " in " ".join(str(run).split())
     (line,) = (each for each in run.summary() if each.startswith("Written with "))
-    assert line.endswith(" records; the predictor voted in none of 3 decisions.")
+    assert line.endswith(" records; the predictor voted in 0 of 3 decisions.")
     assert len(line) < 80

@@ -130,7 +130,7 @@ def describe_expected(
     never = f"never more than {' or '.join(most)}{' in all' if rest else ''}" if most else ""
     paid, what = expected.paid, "suite" if isinstance(settings.job, Lab) else "run"
     if calls and what == "run" and not rest:
-        what += f", about {count(round(calls.likely / paid), 'call')}"
+        what += f" (about {count(round(calls.likely / paid), 'call')})"
     short = f"your limit pays for {percent(paid)} of the whole {what}" if paid < 1 else ""
     # Replies under way are waited for, so that a time is not never passed.
     limit = budget.seconds

@@ -205,7 +205,7 @@ def written_with(story: Story) -> list[str]:
         return []
     cast, note = _code_ballots("predictor", story), ""
     if cast and not any(each.ranking for each in cast):
-        note = f"; the predictor voted in none of {count(len(cast), 'decision')}"
+        note = f"; the predictor voted in 0 of {count(len(cast), 'decision')}"
     elif known.unlike:
         note = ", none of them similar to the brief"
     if (said := knowledge(known, story)).endswith(_NO_CRITIC):
