@@ -249,9 +249,9 @@ def test_a_pause_among_drafts_names_the_draft() -> None:
 
 def test_costs_are_shown_by_what_they_were_for() -> None:
     page, _ = read(random_story(3))
-    assert '<th scope="row">Judges</th><td class="n">39</td>' in page
+    assert '<th scope="row">Judges</th><td>39</td>' in page
     # An author writes new drafts in later rounds as well.
-    assert '<th scope="row">Drafts</th><td class="n">1</td>' in page
+    assert '<th scope="row">Drafts</th><td>1</td>' in page
 
 
 def test_fresh_judges_stand_in_the_evidence_with_their_reasons() -> None:
