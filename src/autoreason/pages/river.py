@@ -163,9 +163,8 @@ def draw(river: River) -> str:
     step = round(min(_MOST, max(_LEAST, _WIDE / len(river.columns))))
     width = step * (len(river.columns) - 1) + _BAR + 40
     thick = line - min(_GAP, line / 3)
-    top = _TOP + thick / 2
     rows = [
-        {each.key: round(top + line * at, 1) for at, each in enumerate(column.sentences)}
+        {e.key: round(_TOP + thick / 2 + line * at, 1) for at, e in enumerate(column.sentences)}
         for column in river.columns
     ]
     names, bars, bands = "", defaultdict[str, str](str), defaultdict[str, str](str)
