@@ -23,7 +23,7 @@ from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.models.pool import ModelPool
 from autoreason.programs.examination import ExaminationQuery
 from autoreason.programs.examiner.process import ExaminerClient
-from autoreason.run.products import Solution
+from autoreason.run.solution import Solution
 from autoreason.run.solve import assign, prepare_solve
 from benchmarks.measure import Measure, at_most, for_information
 from benchmarks.processes import (

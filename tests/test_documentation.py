@@ -106,6 +106,22 @@ def test_every_relative_link_leads_somewhere(page: Path) -> None:
     assert broken(page) == []
 
 
+@cases("page", PAGES)
+def test_lines_of_prose_have_at_most_120_columns(page: Path) -> None:
+    prose = re.sub(
+        r"^```.*?^```|^ {4,}.*?$|^\|.*?$", "", page.read_text("utf-8"), flags=re.M | re.S
+    )
+    assert [line for line in prose.splitlines() if len(line) > 120] == []
+
+
+def test_the_first_example_in_python_prints_what_it_says(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    example = (ROOT / "docs" / "reference.md").read_text("utf-8").split("```")[1]
+    exec(example.removeprefix("python\n"), {})
+    assert capsys.readouterr().out.strip() == example.partition("  # ")[2].strip()
+
+
 def test_every_page_is_in_the_contents_of_the_site_once() -> None:
     conf = (ROOT / "docs" / "conf.py").read_text("utf-8").partition('CONTENTS = """')[2]
     listed = re.findall(r"^[\w/-]+$", conf.partition('"""')[0], re.MULTILINE)

@@ -41,28 +41,31 @@ def expect(expected: Expected = USUAL, pace: float | None = None, **limits: Any)
 
 def test_one_figure_is_likely_and_one_is_never_passed() -> None:
     assert expect(pace=4.0, cost=3) == "about 60 calls, $0.30, 4 min; never more than $3.00"
-    assert expect() == "about 60 calls, $0.30; never more than 430 calls"
+    assert expect(pace=0.01) == "about 60 calls, $0.30; never more than 430 calls"
     assert expect(calls=100, tokens=9000).endswith("never more than 9,000 tokens or 100 calls")
 
 
-def test_what_is_not_known_is_left_out() -> None:
-    assert expect(Expected(CALLS, None)) == "about 60 calls; never more than 430 calls"
+def test_what_is_not_known_is_left_out_but_a_time_said_to_be_unknown() -> None:
+    assert expect(Expected(CALLS, None)).startswith("about 60 calls, time not known yet; never")
     assert expect(Expected(None, None)) == ""
     assert expect(Expected(None, None), cost=3) == "never more than $3.00"
 
 
 def test_a_limit_of_time_is_not_called_one_that_is_never_passed() -> None:
     assert expect(seconds=0.5).endswith("; nothing new is begun after 0.5 s")
-    assert expect(seconds=1800) == (
+    assert expect(pace=0.01, seconds=1800) == (
         "about 60 calls, $0.30; never more than 430 calls; nothing new is begun after 30 min"
     )
 
 
 def test_a_limit_that_is_too_small_and_reasoning_are_named() -> None:
     few = Expected(CALLS, COST, paid=0.4)
-    assert "; your limit pays for 40 % of it; never more than $0.10" in expect(few, cost=0.1)
+    whole = "your limit pays for 40 % of the whole run (about 150 calls)"
+    assert f"; {whole}; never more than $0.10" in expect(few, cost=0.1)
     reasoning = Expected(CALLS, COST, reasoning=Decimal("1.5"))
-    assert expect(reasoning).startswith("about 60 calls, $0.30, and up to $1.50 more for reasoning")
+    assert expect(reasoning, pace=0.01).startswith(
+        "about 60 calls, $0.30, and up to $1.50 more for reasoning"
+    )
 
 
 def test_of_a_run_that_goes_on_the_rest_is_expected_and_limits_are_of_the_whole() -> None:
@@ -74,7 +77,7 @@ def test_of_a_run_that_goes_on_the_rest_is_expected_and_limits_are_of_the_whole(
 
 def test_evaluations_of_research_are_a_limit_too() -> None:
     settings = make_settings(MODELS, 1, job=Research(evaluations=50))
-    said = describe_expected(Expected(CALLS, None), settings)
+    said = describe_expected(Expected(CALLS, None), settings, 0.01)
     assert said == "about 60 calls; never more than 430 calls or 50 evaluations"
 
 

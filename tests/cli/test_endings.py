@@ -38,6 +38,9 @@ SCRIPT["confirmation/*"] = lambda r: vote(*["made in a", "First"][:: 1 if seat(r
     "draft preferred": 'SCRIPT["confirmation/*"] = vote("First")',
     "draft kept": 'SCRIPT["judge"] = vote("First")',
     "nothing to fix": """SCRIPT["critic"] = '{"problems": []}'""",
+    "nothing there": """
+SCRIPT["critic"] = critique("It is dull.").replace("missing", "quote").replace('e": ""', 'e": "Dull"')
+""",
     "the same again": 'SCRIPT["reviser"] = document("Second text, made in a.")',
     "unreadable": 'SCRIPT["judge"] = "I cannot say."',
     "not read": 'SCRIPT["confirmation/*"] = "I cannot say."',
@@ -116,6 +119,11 @@ GREW = "no rewrite could stand (it is much longer, and nothing was missing)"
         ("the same again", (), f"{PREFERRED} {ROW} there was no new text."),
         ("much longer", SHORT, f"{DRAFT} in 4 rounds {GREW}. {MOST}."),
         ("nothing to fix", (), f"{DRAFT} in 3 rounds critics found nothing to fix. 5 words · 7 "),
+        (
+            "nothing there",
+            (),
+            f"{DRAFT} in 3 rounds critics named no fault that is in the text. 5 w",
+        ),
         ("unreadable", SHORT, f"{DRAFT} too few rankings of the review could be read."),
         ("not read", SHORT, f"Whether fresh judges prefer it to the first draft {UNREAD}"),
         ("preferred", FIVE, f"Too few to tell: {PREFERRED.replace('9', '5')}"),

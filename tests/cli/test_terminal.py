@@ -222,11 +222,11 @@ def test_a_live_run_can_be_accepted(shell: Shell, server: Server) -> None:
     with terminal(shell, *slow(server)) as screen:
         screen.wait_for("round 1")
         screen.wait_for("critic")
-        assert "ends with what it has now" in shell("tell", "accept").stderr
+        assert "ends with what it has once" in shell("tell", "accept").stderr
         time.sleep(1)
         server.gate.set()
         assert screen.end() == 0
-        assert "you accepted it as it stands" in " ".join(screen.text.split())
+        assert "you accepted the first draft" in " ".join(screen.text.split())
         assert "─\n# " in screen.text
     assert server.asked == 2
 

@@ -22,8 +22,8 @@ from autoreason.artifacts.evaluator_check import check_evaluation
 from autoreason.artifacts.proposals import Edit, ProposalError, apply_edits, read_proposal
 from autoreason.artifacts.research_task import ResearchTask, read_research_task
 from autoreason.artifacts.saved_evaluation import save_evaluation
-from autoreason.run.products import ResearchResult
 from autoreason.run.research import research
+from autoreason.run.research_result import ResearchResult
 
 DEMOS = Path(__file__).parents[2] / "examples" / "research"
 PROPOSER = f"{DEMOS / 'scripted.py'}:Proposer"

@@ -159,7 +159,9 @@ def test_few_groups_are_too_few_however_many_pairs_they_have() -> None:
 
 def test_few_pairs_are_too_few_and_picked_ones_are_none() -> None:
     assert measure_predictor(make_records(40), "retrieval").verdict == "too few"
-    assert measure_predictor([], "words").verdict == "too few"
+    nothing, early = (measure_predictor(make_records(number), "words") for number in (0, 10))
+    assert nothing.conclusion == "too few: 0 pairs; a test needs 60 or more"
+    assert f"; {early.unanswered} cannot be tested: to test a pair takes more" in early.conclusion
     found = measure_predictor(make_records(150, chosen="picked"), "retrieval")
     assert (found.verdict, found.pairs, found.picked) == ("too few", 0, 300)
 

@@ -214,6 +214,7 @@ def test_what_is_imported_is_grouped_like_its_table(tmp_path: Path) -> None:
     whole = sorted((each.text, each.group) for each in read_folder(tmp_path / EXPORT).records)
     assert import_table(tmp_path / EXPORT, kb)[1:3] == (120, 0)
     assert groups() == whole
+    assert check_knowledge(kb).summary()[1].startswith("Best and worst by group (")
     assert check_knowledge(kb).pairs == check_knowledge(tmp_path / EXPORT).pairs > 60
     stated = '[columns]\ngroup = ["List", "month"]\n'
     (kb / "kb.toml").write_text(stated)

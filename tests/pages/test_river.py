@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 from tests.cases import cases
@@ -44,8 +45,11 @@ def test_what_is_left_adds_up_and_what_went_is_gone(seed: int) -> None:
         assert all(
             left.count(each) < sentences.count(each) + left.count(each) for each in sentences
         )
-    bars = draw(river).count("<rect")
-    assert bars == sum(len(each.sentences) for each in river.columns)
+    drawn = draw(river)
+    dash, gap = map(float, re.findall(r'dasharray="(\S+) (\S+)"', drawn)[0])
+    bars = sum(map(float, re.findall(r"v([\d.]+)", drawn))) / (dash + gap)
+    assert round(bars) == sum(len(each.sentences) for each in river.columns)
+    assert len(re.findall(r"h20(?!\d)", drawn)) == sum(len(went) for _, went in river.gone)
 
 
 def test_one_text_has_nowhere_to_come_from() -> None:

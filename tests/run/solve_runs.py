@@ -16,8 +16,8 @@ from autoreason.exchange import Model, Request
 from autoreason.job_types import Solve
 from autoreason.journal import Journal
 from autoreason.programs.assignment import Assignment, Assignments
-from autoreason.run.products import Solution
 from autoreason.run.recorded import resume
+from autoreason.run.solution import Solution
 from autoreason.run.solve import assign, prepare_solve
 from autoreason.settings import Settings
 from autoreason.task import Task

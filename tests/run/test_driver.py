@@ -145,6 +145,27 @@ async def test_commands_left_in_the_journal_reach_a_live_run(
             await go_on(journal, run, scripted())
 
 
+async def test_where_replies_on_the_way_end_a_review_the_text_accepted_is_the_one_it_chose(
+    journal: Journal,
+) -> None:
+    run = ""
+
+    def remember(name: str) -> None:
+        nonlocal run
+        run = name
+
+    def accept(request: Request) -> str:
+        journal.command(run, "accept")
+        return vote("First")(request)
+
+    slow = scripted({"judge": accept}, latency=0.35)
+    changes = {"judges": 0, "candidates": "B", "review_every": 1, "reviewers": 2}
+    result = await start_run(journal, slow, on_started=remember, changes=changes)
+    assert (result.status, result.text) == ("accepted", "First text.")
+    ended = "you accepted the first draft, which the last review chose."
+    assert ended in " ".join(result.summary())
+
+
 async def test_a_stop_that_came_too_late_does_not_stop_the_resumed_run(journal: Journal) -> None:
     paused = await start_run(journal, scripted(), changes={"budget": Budget(calls=4)})
     journal.command(paused.run, "stop")

@@ -210,11 +210,11 @@ async def test_its_ballot_moves_the_winner_and_the_run_says_so(
     assert beside.story.trajectory[0] == "AB"
     shown = " ".join(str(beside).split())
     assert (
-        "one of 3 seats is a predictor fitted on 300 of your outcomes (words), "
-        "right on 63 % (60 to 66) of past pairs; it voted on"
+        "among the judges who choose sits a predictor fitted on 300 of your outcomes (words), "
+        "right on 63 % (60 to 66) of past pairs; it voted in 3 of 3 decisions"
     ) in shown
     assert "and are not evidence" in shown
-    assert "is a predictor" not in str(alone)
+    assert "a predictor" not in str(alone)
     assert (await replay.aio(beside.run, journal=journal)).same
 
 
@@ -279,13 +279,17 @@ def test_a_run_that_is_only_prepared_saves_nothing(folder: Path, tmp_path: Path)
     assert not (tmp_path / "data" / "autoreason" / "predictors").exists()
 
 
-async def test_next_to_a_long_text_it_has_no_vote(folder: Path, journal: Journal) -> None:
+@pytest.mark.parametrize(
+    "judged", [{}, {"judges": 0, "candidates": "B", "review_every": 1, "reviewers": 2}]
+)
+async def test_next_to_a_long_text_it_has_no_vote(
+    folder: Path, journal: Journal, judged: dict[str, Any]
+) -> None:
     keep(folder, "helps")
     script = {**SCRIPT, "author": document(f"{FIRST} {'more words ' * 60}")}
-    run = await prepared(folder, model=scripted(script), **PANEL).run_async(journal=journal)
-    assert "it voted on 0 of" in " ".join(str(run).split())
+    options = PANEL | judged
+    run = await prepared(folder, model=scripted(script), **options).run_async(journal=journal)
+    assert "it voted in 0 of 3 decisions, in 3 not: " in " ".join(str(run).split())
     (line,) = (each for each in run.summary() if each.startswith("Written with "))
-    assert f" records of {folder}; judges were shown no outcomes; " in line
-    assert line.endswith(
-        "; the predictor voted on none of 3 panels: a text was far longer or shorter than all it knows."
-    )
+    assert line.endswith(" records; the predictor voted in 0 of 3 decisions.")
+    assert len(line) < 80

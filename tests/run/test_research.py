@@ -41,10 +41,10 @@ from autoreason.programs.sandbox.levels import DetectedLevel
 from autoreason.prompts import built_in
 from autoreason.run.estimate import DryRun
 from autoreason.run.prepared import reported_result
-from autoreason.run.products import ResearchResult
 from autoreason.run.record import recorded_result
 from autoreason.run.recorded import fork, replay, resume
 from autoreason.run.research import research
+from autoreason.run.research_result import ResearchResult
 from autoreason.run.result import StopSwitch
 from autoreason.run.studies import compare_rules
 

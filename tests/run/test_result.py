@@ -19,8 +19,8 @@ from autoreason.exchange import Spent
 from autoreason.journal import Journal
 from autoreason.models.doubles import ScriptedModel
 from autoreason.report.table import lay_out
-from autoreason.run.products import Solution
 from autoreason.run.result import Result
+from autoreason.run.solution import Solution
 from autoreason.settings import Budget
 from autoreason.story import Story, build_story
 from autoreason.tournament.statements import passes_table

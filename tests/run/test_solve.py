@@ -25,8 +25,8 @@ from autoreason.run.estimate import estimate_run
 from autoreason.run.export import export
 from autoreason.run.lab import PreparedLab
 from autoreason.run.prepared import check
-from autoreason.run.products import Solution
 from autoreason.run.recorded import replay
+from autoreason.run.solution import Solution
 from autoreason.run.solve import assign, open_problems, prepare_solve
 from autoreason.settings import Budget
 from autoreason.task import Task

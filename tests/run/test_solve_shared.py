@@ -23,8 +23,8 @@ from autoreason.models.doubles import ScriptedModel
 from autoreason.models.local import pull
 from autoreason.programs.examination import ExaminationQuery
 from autoreason.programs.examiner.process import ExaminerClient
-from autoreason.run.products import Solution
 from autoreason.run.recorded import replay, resume
+from autoreason.run.solution import Solution
 from autoreason.run.solve import solve
 
 _VERDICTS = {"WA": "wrong_answer", "RE": "runtime_error"}

@@ -282,7 +282,7 @@ async def test_a_panel_that_decides_nothing_chooses_nothing(journal: Journal) ->
     dead: dict[str, Answer] = {"author": drafted, "judge": "I would rather not say."}
     paused = await start_run(journal, scripted(dead), changes=best_of(3))
     assert paused.status == "panel_failed"
-    assert "too few ballots" in paused.reason
+    assert "too few rankings" in paused.reason
     model = scripted({"author": drafted, "judge": vote("number 2")})
     result = await go_on(journal, paused.run, model)
     assert (result.status, result.text) == ("done", "Draft number 2 of them.")

@@ -289,7 +289,7 @@ def test_a_run_replays_and_says_what_the_metric_did(
     assert [each.panel.chances_of_a for each in audited.passes if each.panel] == [
         (each.survival_chance, each.tie_chance) for each in decided if each.verdict
     ]
-    assert "metric.py:score voted on" in " ".join(str(result).split())
+    assert "metric.py:score voted in" in " ".join(str(result).split())
     assert "lines" not in dict(result.sections()[0].sentences)["Text"]
 
 

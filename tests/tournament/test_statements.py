@@ -43,6 +43,8 @@ def test_a_survival_counts_towards_the_end() -> None:
 def test_a_pass_without_a_panel_says_why() -> None:
     alone = PassDecided(number=1, outcome="unopposed", winner="A", streak=1, words=9, reason="no B")
     assert statements.decided(alone, 2).startswith("A is unopposed (no B)")
+    silent = replace(alone, reason="two critics found nothing to fix")
+    assert "(two critics named no fault that is there)" in statements.decided(silent)
     nothing = replace(alone, outcome="inconclusive", winner=None, streak=0, reason="1 of 3 valid")
     assert statements.decided(nothing) == "inconclusive (1 of 3 valid); A stays"
 
@@ -121,6 +123,10 @@ RULES = Task(brief="Write.", contract=Contract(max_words=500))
             "2 problems: 1 critical, 1 minor (1 left out: the quote is not in the text)",
         ),
         (statements.critique(CritiqueWritten(number=1, critic=0)), "found nothing to criticise"),
+        (
+            statements.critique(CritiqueWritten(number=1, critic=0, dropped=1)),
+            "no problem (1 left out: the quote is not in the text)",
+        ),
         (
             statements.critique(CritiqueWritten(number=1, critic=0, prose="too long by far")),
             "a critique of 4 words",

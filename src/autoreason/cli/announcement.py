@@ -119,6 +119,8 @@ def describe_expected(
             likely.append(_dollars(cost.likely))
         if seconds_per_call and (seconds := calls.likely * seconds_per_call) >= 1:
             likely.append(roughly(seconds))
+        elif seconds_per_call is None and not rest:
+            likely.append("time not known yet")
     about = f"about {', '.join(likely)}" if likely else ""
     if expected.reasoning:
         about += f", and up to {_dollars(expected.reasoning)} more for reasoning"
@@ -132,8 +134,10 @@ def describe_expected(
     if isinstance(settings.job, Research):
         most.append(count(settings.job.evaluations, "evaluation"))
     never = f"never more than {' or '.join(most)}{' in all' if rest else ''}" if most else ""
-    paid, what = expected.paid, "the whole run" if rest else "it"
-    short = f"your limit pays for {percent(paid)} of {what}" if paid < 1 else ""
+    paid, what = expected.paid, "suite" if isinstance(settings.job, Lab) else "run"
+    if calls and what == "run" and not rest:
+        what += f" (about {count(round(calls.likely / paid), 'call')})"
+    short = f"your limit pays for {percent(paid)} of the whole {what}" if paid < 1 else ""
     # Replies under way are waited for, so that a time is not never passed.
     limit = budget.seconds
     exact = f"{limit:g} s" if limit and limit % 60 else roughly(limit or 0)

@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from autoreason.cli.command import Answer
     from autoreason.report.report import Report
     from autoreason.run.prepared import PreparedRun
-    from autoreason.run.products import ResearchResult, Solution
     from autoreason.run.research import MeasuredStart
+    from autoreason.run.research_result import ResearchResult
+    from autoreason.run.solution import Solution
 
 
 EXIT = {

@@ -195,7 +195,9 @@ class FolderReport(Report):
         if wrong or self.to_models:
             rest = len(wrong) - 1 + len(self.to_models) if wrong else 0
             more = f" · {rest:,} more: --evidence" if rest else ""
-            lines.append(f"To check: {shorten((*wrong, to_models)[0], _MAX_SHOWN)}{more}")
+            # What is in brackets is short, and says how many lines it is about.
+            what, bracket, where = (*wrong, to_models)[0].partition(" (")
+            lines.append(f"To check: {shorten(what, _MAX_SHOWN)}{bracket}{where}{more}")
         return lines
 
     def sections(self) -> list[Section]:
@@ -304,7 +306,9 @@ def check_knowledge(folder: str | Path) -> FolderReport:
     outcomes = [each for each in content.records if each.result or each.verdict or each.score]
     results = [each for each in content.records if each.result]
     measured = [each for each in results if each.result and (each.result.n or each.result.se)]
-    names = {each.columns["group"] for each in content.files if "group" in each.columns}
+    # What was imported has its group already; what that was called is not here.
+    grouped = (each for each in content.files if "group" in each.columns)
+    names = {"" if each.imported else each.columns["group"] for each in grouped}
     guarded = [each for each in content.records if not each.allowed]
     flagged = [(each.source, line) for each in guarded for line in lines_to_models(each.text)]
     return FolderReport(

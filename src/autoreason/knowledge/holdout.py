@@ -190,7 +190,8 @@ class PredictorTest(Report):
         seen = f"right on {percent_interval(self.right)} of {count(self.pairs, 'pair')}"
         rival = f"counting characters on {percent_interval(self.length)}"
         if self.pairs < MIN_PAIRS:
-            return f"too few: {count(self.pairs, 'pair')}; a test needs {MIN_PAIRS} or more"
+            left = f"; {self.unanswered:,} cannot be tested: {UNTESTED}" if self.unanswered else ""
+            return f"too few: {count(self.pairs, 'pair')}; a test needs {MIN_PAIRS} or more{left}"
         if self.verdict == "too few":
             return few_groups(self.groups)
         if self.verdict == "worse":

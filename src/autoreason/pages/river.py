@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import groupby, pairwise
@@ -48,7 +48,6 @@ class Column(NamedTuple):
     """The text as it stood after a round that changed it, or a review that went back."""
 
     name: str
-    number: int
     sentences: Sequence[Sentence]
 
 
@@ -120,7 +119,7 @@ def trace(story: Story) -> River | None:
     if len(texts) < 2 or sum(len(text) for *_, text in texts) > _LONGEST:
         return None
     split = cache(_sentences)
-    columns = [Column(name, number, split(text)) for name, number, text in texts]
+    columns = [Column(name, split(text)) for name, _, text in texts]
     if sum(len(each.sentences) for each in columns) > _MOST_SENTENCES:
         return None
     written = [(Birth(0, "draft", lost=False), texts[0][2])]
@@ -154,42 +153,48 @@ def _sentences(text: str) -> list[Sentence]:
 
 _WIDE, _LEAST, _MOST = 900, 132, 220
 """Of the drawing, and of a column with its bands at least and at most."""
-_TOP, _BAR, _GAP = 26, 56, 2
-"""Of the names above, of a bar, and between two bars."""
-_HEIGHT = 330
+_HEIGHT, _TOP, _BAR, _GAP = 330, 26, 56, 2
+"""In all, of the names above, of a bar, and between two bars."""
 
 
 def draw(river: River) -> str:
     """The river as SVG: a column for each text, a bar for each sentence, a band to where it lives on."""
     line = (_HEIGHT - _TOP) / max(1, *(len(each.sentences) for each in river.columns))
-    height = round(line - min(_GAP, line / 3), 1)
     step = round(min(_MOST, max(_LEAST, _WIDE / len(river.columns))))
     width = step * (len(river.columns) - 1) + _BAR + 40
-    parts = []
-    for at, (column, after) in enumerate(pairwise([*river.columns, None])):
-        assert column is not None
-        x, below = at * step, enumerate(after.sentences if after else ())
-        lands = {each.key: row for row, each in below}
-        parts.append(f'<text x="{x}" y="14">{in_markup(column.name)}</text>')
-        for row, each in enumerate(column.sentences):
-            kind, y = river.birth(each).kind, round(_TOP + row * line, 1)
-            parts.append(f'<rect class="{kind}" x="{x}" y="{y}" width="{_BAR}" height="{height}"/>')
-            if each.key in lands:
-                path = _band(x + _BAR, y, x + step, round(_TOP + lands[each.key] * line, 1), height)
-                parts.append(f'<path class="{kind} band" d="{path}"/>')
-            elif after:
-                path = f"M{x + _BAR} {y}l20 {height / 2:.1f}l-20 {height / 2:.1f}z"
-                parts.append(f'<path class="{kind} gone" d="{path}"/>')
-    about = "Sentences of the text after each round that changed it, by where they come from"
+    thick = line - min(_GAP, line / 3)
+    rows = [
+        {e.key: round(_TOP + thick / 2 + line * at, 1) for at, e in enumerate(column.sentences)}
+        for column in river.columns
+    ]
+    names, bars, bands = "", defaultdict[str, str](str), defaultdict[str, str](str)
+    for at, (column, before) in enumerate(zip(river.columns, [{}, *rows], strict=False)):
+        x = at * step
+        names += f'<text x="{x}" y="14">{in_markup(column.name)}</text>'
+        for kind, run in groupby(column.sentences, lambda each: river.birth(each).kind):
+            keys = [each.key for each in run]
+            y = rows[at][keys[0]] - thick / 2
+            bars[kind] += f"M{x + _BAR / 2:g} {y:.1f}v{line * len(keys):.1f}"
+            for key in (each for each in keys if each not in before):
+                bands[kind] += _band(x + _BAR, [row.get(key) for row in rows[at:]], step)
+    # All bands of a kind are one line as thick as a sentence is high, all its bars a line in dashes.
+    dashes = f'stroke-width="{_BAR}" stroke-dasharray="{thick:.3f} {line - thick:.3f}"'
+    paths = "".join(f'<path class="{kind} band" d="{path}"/>' for kind, path in bands.items())
+    paths += "".join(f'<path class="{kind}" {dashes} d="{path}"/>' for kind, path in bars.items())
     return (
         f'<svg class="river" viewBox="0 0 {width} {_HEIGHT}" width="{width}" role="img" '
-        f'aria-label="{about}">{"".join(parts)}</svg>'
+        f'stroke-width="{thick:.1f}" aria-label="Sentences of the text after each round that '
+        f'changed it, by where they come from">{names}{paths}</svg>'
     )
 
 
-def _band(x1: int, y1: float, x2: int, y2: float, height: float) -> str:
-    mid, below = (x1 + x2) / 2, (round(y1 + height, 1), round(y2 + height, 1))
-    return (
-        f"M{x1} {y1}C{mid} {y1} {mid} {y2} {x2} {y2}v{height}"
-        f"C{mid} {below[1]} {mid} {below[0]} {x1} {below[0]}z"
-    )
+def _band(x: int, heights: Sequence[float | None], step: int) -> str:
+    """From one column to the next, as long as the sentence is there; what goes leaves a stub."""
+    mid, path = (step - _BAR) / 2, f"M{x} {heights[0]}"
+    for here, after in pairwise(heights):
+        if here is None or after is None:
+            return f"{path}h20"
+        down = round(after - here, 1)
+        bend = f"c{mid:g} 0 {mid:g} {down:g} {2 * mid:g} {down:g}h{_BAR}"
+        path += bend if down else f"h{step}"
+    return path

@@ -111,6 +111,17 @@ def read_list(reply: str) -> list[str]:
     return [each[1].strip() for each in bare if each[1].strip()]
 
 
+WORDS_IN_A_ROW = 3
+"""As many count as kept together."""
+
+
+def share_kept(first: str, last: str) -> float:
+    """The share of the first text's words in a row, three at a time, that are in the last."""
+    both = (text.casefold().split() for text in (first, last))
+    before, after = (set(zip(w, w[1:], w[2:], strict=False)) for w in both)
+    return len(before & after) / len(before) if before else float(same_text(first, last))
+
+
 def _bare(body: str) -> str:
     body = _MARK.sub("", body).strip()
     fenced = _FENCED.match(body)

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _POLL_SECONDS = 0.5
-ACCEPTED = "a person accepted it as it stands"
+ACCEPTED = "a person accepted it"
 
 
 @dataclass(eq=False)

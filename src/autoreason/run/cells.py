@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from msgspec import Struct, convert
 from msgspec.structs import asdict, replace
 
-from autoreason.artifacts.research_task import research_of
 from autoreason.contract import count_words
 from autoreason.errors import BudgetReached, InvalidInput, RunLocked, UnknownRun
 from autoreason.events import FINISHED
@@ -27,6 +26,7 @@ from autoreason.keys import sub_key
 from autoreason.models.budget import BudgetTracker, CostBound, Reservation, SharedBudget
 from autoreason.models.pool import ModelPool
 from autoreason.models.providers import rates
+from autoreason.parsing.documents import share_kept
 from autoreason.programs.assignment import Assignments
 from autoreason.programs.policy import Policy, PolicyQuery
 from autoreason.prompts import PromptSet
@@ -40,7 +40,6 @@ from autoreason.run.services import LazyService
 from autoreason.run.verbs import RunHooks
 from autoreason.settings import Budget, Settings
 from autoreason.story import Story
-from autoreason.studies.audit import share_kept
 from autoreason.studies.lab_job import LabProgress
 from autoreason.studies.lab_suite import (
     Ballot,
@@ -325,7 +324,11 @@ class CellServices:
         """What a cell's queries go to; None where it opens a process of its own."""
         if isinstance(task.work, Assignments):
             return self._examiner or self._examiner_of(run, task.work, settings, journal)
-        if self._evaluate and research_of(task):
+        if self._evaluate is None:
+            return None
+        from autoreason.artifacts.research_task import research_of
+
+        if research_of(task):
             from autoreason.run.research import caller_service
 
             return caller_service(task, settings, self._evaluate, run)

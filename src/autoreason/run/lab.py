@@ -7,12 +7,11 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from msgspec import convert
 from msgspec.structs import asdict, replace
 
-from autoreason.artifacts.evaluators import Evaluate
 from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, Stopped, UnknownRun
 from autoreason.events import FINISHED
 from autoreason.exchange import Model, OnSignal, Query, Service
@@ -46,12 +45,10 @@ from autoreason.run.prepared import (
     use_pool,
 )
 from autoreason.run.record import name_and_journal, task_and_settings, use_journal
-from autoreason.run.research import PreparedResearch, research
 from autoreason.run.result import StopSwitch, StudyResult
 from autoreason.run.verbs import LabOptions, RecordedRun, RunHooks, checked, compute, door
 from autoreason.settings import DEFAULT_MODEL, Models, Settings
 from autoreason.studies.lab_comparisons import add_repeats, repeats_to_add
-from autoreason.studies.lab_file import SuiteFile, TaskSource, read_suite
 from autoreason.studies.lab_report import LabReport, lab_report
 from autoreason.studies.lab_suite import (
     CellQuery,
@@ -64,6 +61,11 @@ from autoreason.studies.lab_suite import (
     suite_of,
 )
 from autoreason.task import Entry, Task
+
+if TYPE_CHECKING:
+    from autoreason.artifacts.evaluators import Evaluate
+    from autoreason.run.research import PreparedResearch
+    from autoreason.studies.lab_file import SuiteFile, TaskSource
 
 
 class CellService:
@@ -288,6 +290,9 @@ def lab(
         >>> lab("suite.yaml", "echo/echo", seed=1).report.cells
         6
     """
+    # Programs are solved without a file of a suite.
+    from autoreason.studies.lab_file import read_suite
+
     choice = ModelChoice()
     models = {
         name: choice.address(each) for name, each in (options.get("named_models") or {}).items()
@@ -339,6 +344,8 @@ async def _read_tasks(file: SuiteFile) -> tuple[dict[str, SuiteTask], tuple[Prep
             elif source.job == "solve":
                 read |= await _read_problems(name, source)
             else:
+                from autoreason.run.research import research
+
                 evaluators.append(research.prepare(source.path, DEFAULT_MODEL))
                 read[name] = SuiteTask(task=evaluators[-1].task, job=source.job)
     return read, tuple(evaluators)

@@ -59,7 +59,7 @@ def reported_result(result: Result, journal: Journal) -> Result:
     if story.writes == "text":
         return result
     if story.writes == "files":
-        from autoreason.run.products import ResearchResult
+        from autoreason.run.research_result import ResearchResult
 
         return ResearchResult(**vars(result))
     if isinstance(story.job, Lab):
@@ -71,7 +71,7 @@ def reported_result(result: Result, journal: Journal) -> Result:
         of_problems = suite is not None and suite.form == "problems"
     report: Any = _report_of(result, journal) if result.finished and not story.writes else None
     if of_problems:
-        from autoreason.run.products import Solution
+        from autoreason.run.solution import Solution
 
         return Solution(**vars(result), _make_report=report)
     return StudyResult(**vars(result), _make_report=report)

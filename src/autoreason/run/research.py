@@ -34,8 +34,8 @@ from autoreason.job_types import Research
 from autoreason.journal import Journal
 from autoreason.models.pool import ModelPool
 from autoreason.run.prepared import ModelChoice, PreparedRun, R_co, job_in, prepare
-from autoreason.run.products import ResearchResult
 from autoreason.run.record import first_requests
+from autoreason.run.research_result import ResearchResult
 from autoreason.run.services import LazyService
 from autoreason.run.verbs import ResearchOptions, RunHooks, door
 from autoreason.settings import DEFAULT_MODEL, Settings

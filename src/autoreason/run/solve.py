@@ -38,7 +38,7 @@ from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, Tone, figures, words
 from autoreason.run.lab import choose_problems, prepare_suite
 from autoreason.run.prepared import ModelChoice, PreparedRun, job_in, prepare
-from autoreason.run.products import Solution, examined_fields
+from autoreason.run.solution import Solution, examined_fields
 from autoreason.run.verbs import SolveOptions, checked, verb
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.studies.lab_suite import solve_problems

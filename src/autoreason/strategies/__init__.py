@@ -247,7 +247,7 @@ class BestOfN(Strategy):
                 winner = await self._confirm(drafts, best)
                 chosen = Ending("drafts", f"the best of {count(len(drafts), 'draft')}")
                 return self.deliver("done", chosen, winner)
-        raise PanelFailed(f"too few ballots were valid to choose among {len(drafts)} drafts")
+        raise PanelFailed(f"too few rankings could be read to choose among {len(drafts)} drafts")
 
     async def _confirm(self, drafts: Sequence[Incumbent], best: Incumbent) -> Incumbent:
         return await confirm(self.context, drafts[0], best)

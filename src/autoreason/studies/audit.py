@@ -13,7 +13,7 @@ from autoreason.contract import count_words
 from autoreason.errors import InvalidInput
 from autoreason.events import RunPaused, RunResumed
 from autoreason.exchange import Outcome
-from autoreason.parsing.documents import find_leaks, same_text
+from autoreason.parsing.documents import WORDS_IN_A_ROW, find_leaks, share_kept
 from autoreason.programs.events import examined_in
 from autoreason.programs.examination import same_program
 from autoreason.report.numbers import count, percent
@@ -42,8 +42,6 @@ from autoreason.studies.audit_findings import (
 from autoreason.studies.audit_panels import OF_PANELS
 from autoreason.tournament.voting import is_revision
 
-_SHINGLE = 3
-"""Words in a row that count as kept together."""
 _FIRST_STAGES = ("draft", "attempt/")
 """Stages that write a program without knowing another."""
 _LONG, _UNUSUAL = 600.0, 20.0
@@ -119,7 +117,7 @@ def drift(runs: Runs) -> Answer:
     over = f" on average over {many(len(both), 'run')}" if len(both) > 1 else ""
     sentence = (
         f"the text at the end has {percent(growth)} of the first draft's length{over}"
-        f" and keeps {percent(kept)} of its wording (runs of {_SHINGLE} words)"
+        f" and keeps {percent(kept)} of its wording (runs of {WORDS_IN_A_ROW} words)"
     )
     level: Level = "look" if has_drifted(growth, kept) else "fine"
     return Found(level, sentence, Estimate(growth, n=len(both)))
@@ -130,15 +128,6 @@ def has_drifted(growth: float, kept: float | None) -> bool:
     return not 0.5 <= growth <= 1.5 or (kept is not None and kept < 0.1)
 
 
-def share_kept(first: str, last: str) -> float:
-    """The share of the first text's runs of words that are in the last."""
-    if count_words(first) < _SHINGLE:
-        return float(same_text(first, last))
-    both = (text.casefold().split() for text in (first, last))
-    before, after = (set(zip(w, w[1:], w[2:], strict=False)) for w in both)
-    return len(before & after) / len(before)
-
-
 @question(
     "texts",
     "a critic of a good text sometimes finds nothing",
@@ -147,7 +136,7 @@ def share_kept(first: str, last: str) -> float:
 def critics(runs: Runs) -> Answer:
     passes = [audited.record.critiques for run in runs for audited in run.passes]
     asked = [[each for each in written if each.readable and not each.by_code] for written in passes]
-    silent = [not any(each.problems or each.prose for each in found) for found in asked if found]
+    silent = [not any(e.problems or e.prose or e.dropped for e in each) for each in asked if each]
     if not silent:
         return "no critique was kept"
     every = [each for critiques in asked for each in critiques]

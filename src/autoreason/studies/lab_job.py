@@ -60,7 +60,7 @@ class LabJob(Job):
         ended = self.story.of(CellFinished)
         decided = any(each.cell.kind == PANEL and each.result.finished for each in ended)
         if not decided and any(each.result.status == "panel_failed" for each in self._held):
-            raise PanelFailed("no panel got enough valid ballots to decide anything")
+            raise PanelFailed("of no panel enough rankings could be read to decide anything")
         for each in sorted(self._held, key=lambda each: each.cell.number):
             self.emit(each)
         finished = self.story.of(CellFinished)

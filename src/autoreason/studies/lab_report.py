@@ -189,6 +189,9 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
                     lines.append(f"In {count(self.same_texts, 'repeat')} {why}.")
             elif self.form == "suite" and self.pairs:
                 lines = [self.sentence.replace(" beyond chance", ""), *_pair_lines(self.pairs)]
+                if same := sum(each.same for each in self.pairs):
+                    of = count(sum(each.units for each in self.pairs), "pair")
+                    lines.append(f"In {same:,} of {of} both texts are the same, which counts half.")
             elif self.form == "problems":
                 basis = count(self.tasks, "problem")
         if self.left_out:
@@ -482,7 +485,7 @@ def _tries(found: LabReport) -> Iterator[Section]:
     mark = {
         "problems": "✓: the program passes its tests.",
         "rules": "The gain of the result on evaluations that decided nothing.",
-    }.get(found.form, "The number is the place that judges gave a text in its try.")
+    }.get(found.form, "The number is a text's place with the judges of its try; · is none.")
     how = f"{mark} Choose one to read it; each names the run that it is from."
     yield Section(
         "Every try", [("", how)], texts=side_by_side(found.tries, base=base, name=found.name)

@@ -178,7 +178,7 @@ class RankedPanel(PanelJob):
                 return self.finish(reason, texts[verdict.winner], verdict.winner)
         pairs = "; judges who cannot rank so many at once may compare two at a time, pairwise"
         raise PanelFailed(
-            f"{len(panel.rankings)} of {len(panel.ballots)} ballots were valid, too few to decide"
+            f"{len(panel.rankings)} of {len(panel.ballots)} rankings could be read, too few to decide"
             f"{pairs if len(texts) > _FEW else ''}"
         )
 
@@ -212,7 +212,7 @@ class PairwisePanel(PanelJob):
                 return self.finish(reason, texts[result.winner], result.winner)
         if valid < quorum(len(all_votes)):
             raise PanelFailed(
-                f"{valid} of {len(all_votes)} judges gave valid ballots both ways round, too few to decide"
+                f"{valid} of {len(all_votes)} judges could be read both ways round, too few to decide"
             )
         raise PanelFailed("no judge kept to a choice when the order was reversed")
 
@@ -353,7 +353,7 @@ class RejudgeJob(PanelJob):
             verdicts = await side_by_side(self.emit, works)
             if any(verdicts):
                 return self.finish(f"{len(stages)} panels were run again")
-        raise PanelFailed("no panel got enough valid ballots to decide anything")
+        raise PanelFailed("of no panel enough rankings could be read to decide anything")
 
     @classmethod
     def plan_count(cls, task: Task) -> int:

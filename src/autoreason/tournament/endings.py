@@ -19,7 +19,7 @@ from autoreason.story import ALTERNATIVES, CONFIRMATION, Story
 from autoreason.tournament import statements
 from autoreason.tournament.edits import undecided
 from autoreason.tournament.evidence import longer_preferred_in
-from autoreason.tournament.rounds import NO_FAULT, found_nothing
+from autoreason.tournament.rounds import found_nothing, name_text, no_fault
 from autoreason.tournament.statements import DROPPED, first_draft, heard, violations, written_with
 from autoreason.wording import BECOME, KINDS
 
@@ -138,7 +138,7 @@ def _nothing_beat(story: Story, last: int = 0, it: str = "it") -> str:
     opposed = [one for one in kept if one.decided and one.decided.outcome != "unopposed"]
     if kept and not opposed:
         if all(map(found_nothing, kept)):
-            return NO_FAULT
+            return no_fault(kept)
         if story.settings is None or story.settings.judges:
             return f"there was no rival for {it}"
         reasons = [{each.reason for each in one.dropped} - {"clone"} for one in kept]
@@ -168,7 +168,10 @@ def _stopped(story: Story, delivered: events.Delivered) -> str:
         case "budget" | "allowance":
             return f"{after}: another would not fit the limits of the run."
         case "person":
-            return f"{after}: you accepted it as it stands."
+            # Replies on their way may have ended a review after that.
+            review, text = story.closing_review, name_text(delivered.origin, story)
+            chose = ", which the last review chose" if review and review.winner else ""
+            return f"{after}: you accepted {text}{chose}."
         case "contract":
             return f"{after}: no text keeps its limits."
         case "drafts" if story.closing_review:
@@ -288,10 +291,11 @@ def _warnings(story: Story, delivered: events.Delivered) -> list[str]:
         if found and story.draft and story.text:
             words = count_words(story.text)
             lines += taste_for_length(words, story.draft.words, longer_preferred_in(story))
-    lines += written_with(story)
     if delivered.violations:
         texts = story.breaches
         none = f"; none of {len(texts)} texts kept them all" if texts[1:] and all(texts) else ""
         lines.append(f"It breaks a limit: {violations(delivered.violations)}{none}.")
+    if len(lines) < 2:
+        lines += written_with(story)
     # Two lines at most, whatever there is to say.
     return [" ".join(lines[:-1]), lines[-1]] if lines[2:] else lines

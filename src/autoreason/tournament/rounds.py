@@ -178,7 +178,7 @@ def _kept(decided: events.PassDecided, one: RecordedPass, rule: str) -> str:
     if decided.outcome == "unopposed":
         reasons = dict.fromkeys(DROPPED[each.reason] for each in one.dropped)
         if found_nothing(one):
-            return f"kept: {NO_FAULT}"
+            return f"kept: {no_fault([one])}"
         return f"kept: no rewrite could stand ({'; '.join(reasons) or decided.reason})"
     if (verdict := decided.verdict) and verdict.margin <= 0:
         tie = f"equal {_WON.get(rule, 'in the vote')}, and a tie keeps the text so far"
@@ -186,7 +186,13 @@ def _kept(decided: events.PassDecided, one: RecordedPass, rule: str) -> str:
     return "kept"
 
 
-NO_FAULT = "critics found nothing to fix"
+def no_fault(rounds: Iterable[RecordedPass]) -> str:
+    """That critics found nothing in these rounds, or nothing that is there."""
+    found = [each for one in rounds for each in one.critiques]
+    where = ["the text"] * any(each.dropped for each in found)
+    where += ["the records"] * any(each.miscited for each in found)
+    named = f"named no fault that is in {' or '.join(where)}"
+    return f"critics {named if where else 'found nothing to fix'}"
 
 
 def found_nothing(one: RecordedPass) -> bool:

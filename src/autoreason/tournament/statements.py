@@ -104,7 +104,9 @@ def decided(event: events.PassDecided, k: int | None = None) -> str:
     if event.violations:
         row = f"; does not count: breaks the contract ({violations(event.violations)})"
     if event.verdict is None:
-        return f"{event.winner} is unopposed ({event.reason or 'no challenger'}){row}"
+        # As it was recorded, it does not say that what critics named may have been left out.
+        why = event.reason.replace("found nothing to fix", "named no fault that is there")
+        return f"{event.winner} is unopposed ({why or 'no challenger'}){row}"
     verb = "survives" if event.survived else "stays" if event.winner == "A" else "wins"
     worth = f"{lead(event.verdict)} ({ballots(event.verdict)})"
     return f"{event.winner} {verb}, {scores(event.verdict.scores)}: {worth}{row}"
@@ -153,7 +155,7 @@ def critique(event: events.CritiqueWritten) -> str:
     reasons = [f"{number} left out: {why}" for why, number in made_up.items() if number]
     left_out = f" ({'; '.join(reasons)})" if reasons else ""
     if not event.problems:
-        return f"found nothing to criticise{left_out}"
+        return f"{'no problem' if left_out else 'found nothing to criticise'}{left_out}"
     found = Counter(problem.severity for problem in event.problems)
     parts = [f"{found[each]} {each}" for each in ("critical", "major", "minor") if found[each]]
     return f"{count(found.total(), 'problem')}: {', '.join(parts)}{left_out}"
@@ -201,17 +203,18 @@ def records_table(found: Knowledge, story: Story | None = None) -> Table:
 
 
 def written_with(story: Story) -> list[str]:
-    """How many records a run was shown, and why its predictor never voted, for its ending; nothing without any."""
+    """How many records a run was shown, in one line for its ending; nothing without any."""
     known = story.task.knowledge if story.task else None
     if known is None or not known.digest:
         return []
-    cast, silent = _code_ballots("predictor", story), ""
+    cast, note = _code_ballots("predictor", story), ""
     if cast and not any(each.ranking for each in cast):
-        reasons = dict.fromkeys(_why_no_vote(each, "predictor") for each in cast)
-        panels, why = count(len(cast), "panel"), " or ".join(reasons)
-        silent = f"; the predictor voted on none of {panels}: {why}"
-    said = knowledge(known, story)
-    return [f"{'' if said.endswith(_NO_CRITIC) else 'Written with '}{said}{silent}."]
+        note = f"; the predictor voted in 0 of {count(len(cast), 'decision')}"
+    elif known.unlike:
+        note = ", none of them similar to the brief"
+    if (said := knowledge(known, story)).endswith(_NO_CRITIC):
+        return [f"{said}."]
+    return [f"Written with {count(len(known.shown), 'record')}{note}."]
 
 
 def candidate(event: events.CandidateReady) -> str:
@@ -265,10 +268,10 @@ def predictor_seat(task: Task, settings: Settings) -> str:
     seat = task.knowledge.seat if task.knowledge else None
     if seat is None or not settings.job.is_tournament:
         return ""
-    from autoreason.tournament.panel import code_seats
+    from autoreason.stats import Estimate
 
-    seats = settings.judges + len(code_seats(task))
-    fitted = f"one of {seats} seats is a predictor fitted on {seat.records:,} of your outcomes ({seat.predictor})"
+    sits = "among the judges who choose sits a predictor"
+    fitted = f"{sits} fitted on {seat.records:,} of your outcomes ({seat.predictor})"
     if seat.right is None:
         return f"{fitted}, and no test says how often it is right"
     right = percent_interval(Estimate(seat.right, seat.low, seat.high))
@@ -285,17 +288,16 @@ def _code_votes(seat: str, story: Story) -> str:
     cast = _code_ballots(seat, story)
     voted = sum(each.ranking is not None for each in cast)
     reasons = Counter(_why_no_vote(each, seat) for each in cast if not each.ranking)
-    abstained = "".join(f", on {number} not: {why}" for why, number in reasons.items())
+    abstained = "".join(f", in {number} not: {why}" for why, number in reasons.items())
     return (
-        f"voted on {voted} of {count(len(cast), 'panel')}{abstained}; its votes choose "
+        f"voted in {voted} of {count(len(cast), 'decision')}{abstained}; its votes choose "
         "and are not evidence, and chance is that of judges ranking at random next to it"
     )
 
 
 def _code_ballots(seat: str, story: Story) -> list[events.CodeBallot]:
-    review = story.closing_review.verdict if story.closing_review else None
-    verdicts = [each.verdict for each in story.passes]
-    verdicts += [review, *(each.verdict for each in story.panels.values())]
+    verdicts = [each.verdict for each in story.steps]
+    verdicts += [each.verdict for each in story.panels.values()]
     return [each.code[seat] for each in verdicts if each and seat in each.code]
 
 

@@ -94,6 +94,7 @@ LIMIT = Contract(max_words=7)
 DRAFT = "The tide comes in twice a day."
 EAGER = [won_by("A", critiques=[critique(2)])] * 5
 CONTENT = won_by("A", critiques=[critique(0)])
+INVENTING = won_by("A", critiques=[critique(0, invented=1)])
 INVENTIVE = [won_by("A", critiques=[critique(1, invented=1)])] * 4
 KEPT = run(texts=("The draft.", "The draft."))
 UNSEEN = judged(outcome="unjudged", winner="B")
@@ -204,6 +205,7 @@ FINDINGS: list[Row] = [
     ),
     (audit.critics, [run(*EAGER)], "look", "none of 5 critiques found nothing to fix"),
     (audit.critics, [run(*EAGER, CONTENT)], "fine", "1 of 6 critiques"),
+    (audit.critics, [run(*EAGER, INVENTING)], "look", "none of 6 critiques"),
     (audit.critics, [run(*INVENTIVE, CONTENT)], "look", "invented 4 of 8 quotes (50 %)"),
     # Calls.
     (audit.outages, [timed(NOTHING, NOTHING, NOTHING)], "fine", "no pause, no gap"),

@@ -99,3 +99,13 @@ def test_drafts_that_are_sampled_are_no_passes() -> None:
     *_, sampled = report.arms
     assert sampled.words_by_pass == ()
     assert next(each for each in sampled.failures if each.mode.startswith("Drift")).of == 0
+
+
+def test_an_ending_says_in_how_many_tries_both_texts_were_the_same() -> None:
+    suite, found = a_suite(), a_panel("revised contest")
+    same = {"revised": "revised", "single": "revised", "contest": "contest"}
+    judged = CellFinished(cell=found.cell, result=found.result, judged_as=same)
+    report = a_report(suite, [*(a_cell(arm, "B") for arm in suite.arms), judged])
+    _, *tests, said, _ = replace(report, planned=report.cells).summary()
+    assert len(tests) == 2
+    assert said == "In 1 of 2 pairs both texts are the same, which counts half."

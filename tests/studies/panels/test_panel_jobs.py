@@ -197,7 +197,7 @@ async def test_left_after_any_call_a_panel_ends_the_same(journal: Journal, job: 
 
 
 @pytest.mark.parametrize(
-    ("job", "said"), [(Judge(), "1 of 6 ballots"), (JudgePairs(), "3 of 18 judges")]
+    ("job", "said"), [(Judge(), "1 of 6 rankings"), (JudgePairs(), "3 of 18 judges")]
 )
 async def test_too_few_judges_who_can_be_read_decide_nothing(job: AnyJob, said: str) -> None:
     def mostly_mute(request: Request) -> str:
@@ -226,7 +226,7 @@ async def test_dead_judges_pause_the_panel_and_others_may_take_their_place(
 ) -> None:
     paused = await start_run(journal, Breaking(DEAD), task=TASK, settings=judging())
     assert paused.status == "panel_failed"
-    assert "0 of 3 ballots were valid" in paused.reason
+    assert "0 of 3 rankings could be read" in paused.reason
 
     again = await hold_on(journal, paused.run, DEAD)
     assert again.status == "panel_failed"

@@ -21,7 +21,7 @@ _EXAMPLES = fill_examples("""\
 autoreason run "Explain tides to a child" -m {cheap} --max-words 200
 autoreason run brief.md -m {model} --cost-limit 3
 autoreason run brief.md -m {local} --draft mine.md
-Goes on after a kill or a limit: autoreason resume. Nothing is paid twice.
+Goes on after a kill or a pause: autoreason resume; from its end: fork.
 """)
 _DETAILS = fill_examples("""\
 More examples:
@@ -36,8 +36,6 @@ A brief may begin with the limits on its text:
   sections: [Risks, Cost]
   ---
   Write a one-page proposal for …
-
-From a delivered text `autoreason fork` goes on.
 """)
 
 
@@ -169,10 +167,10 @@ def tell(given: tuple[str, ...], book: Journal) -> Answer:
     RUN defaults to the live one. MESSAGE is stop, accept, or guidance: a text, or - for standard
     input, that reaches the critic of the next round, or the next proposal, once.
 
-    accept ends the run with the text or the files it has now; research that is accepted makes no
+    accept ends the run with the text or the files it has; research that is accepted makes no
     end test, so nothing is claimed of it. stop ends it cleanly; it can be resumed. After both,
-    replies on their way are still taken in, because they are paid for. A message to a paused
-    run is kept until it is resumed.
+    replies on their way are still taken in, because they are paid for; judges may so choose
+    another text. A message to a paused run is kept until it is resumed.
 
     \b
       autoreason tell "the second paragraph is too long"
@@ -207,7 +205,7 @@ def tell(given: tuple[str, ...], book: Journal) -> Answer:
     reader = "next proposal will read it" if story.writes == "files" else reader
     what = {
         "guide": f"the {reader}",
-        "accept": "it ends with what it has now",
+        "accept": "it ends with what it has once its replies on the way are in",
         "stop": "it was accepted already, and ends with what it has"
         if accepted
         else f"it stops once its replies on the way are in; go on later with {again}",

@@ -30,6 +30,8 @@ document.addEventListener("chosen", (event) => {
   const tab = /** @type {HTMLElement} */ (event.target);
   const panel = byId(tab.getAttribute("aria-controls") ?? "");
   if (panel) openPanel(panel);
+  // A click on a button focuses it in most browsers, not in all.
+  tab.focus({ preventScroll: true });
 });
 document.addEventListener(
   "toggle",
@@ -62,22 +64,20 @@ const showMoment = () => {
   if (!slider) return;
   const at = Number(slider.value);
   const now = moments[at];
-  const place = now.dataset.place;
+  // The moment from which on this is to be seen.
+  const seen = moments.findLast((each, number) => number <= at && each.dataset.show)?.dataset;
+  const place = now.parentElement?.dataset.place;
   moments.forEach((each, number) => {
-    const together = place ? each.dataset.place === place : number === at;
+    const together = place ? each.parentElement === now.parentElement : number === at;
     each.hidden = number > at || !together;
     each.classList.toggle("now", number === at);
   });
   slider.setAttribute("aria-valuetext", now.textContent ?? "");
   /** @type {HTMLElement} */ (byId("position")).textContent = `${at + 1} of ${moments.length}`;
-  const mark = document.createElement("span");
-  mark.className = `glyph ${now.dataset.kind}`;
-  mark.setAttribute("aria-hidden", "true");
-  mark.textContent = now.dataset.mark ?? "";
-  const words = document.createElement("b");
-  words.textContent = now.dataset.caption ?? "";
-  byId("film-caption")?.replaceChildren(mark, words);
-  show(/** @type {HTMLElement} */ (byId("film-text")), now.dataset.show ?? "");
+  const [mark, words] = all("#film-caption > *");
+  mark.className = `glyph ${seen?.kind}`;
+  [mark.textContent, words.textContent] = (seen?.caption ?? "").split(/ (.*)/s);
+  show(/** @type {HTMLElement} */ (byId("film-text")), seen?.show ?? "");
   showVotes(/** @type {HTMLElement} */ (byId("film-votes")), place, Number(now.dataset.ballots));
 };
 
@@ -199,9 +199,10 @@ if (vote) {
     }
     if (target.id === "save") saveVotes();
   });
-  vote.addEventListener("keydown", (event) => {
+  // On its tab, too, which has the focus after a click.
+  vote.parentElement?.addEventListener("keydown", (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
-    if (target.matches("select, input") || !/^[1-9]$/.test(event.key)) return;
+    if (vote.hidden || target.matches("select, input") || !/^[1-9]$/.test(event.key)) return;
     pick(texts()[Number(event.key) - 1]);
   });
   byId("vote-round")?.addEventListener("change", startVote);
@@ -233,6 +234,14 @@ const saveVotes = () => {
 // ---- what if ---------------------------------------------------------------------------------
 
 const whatIf = byId("view-what-if");
+const COUNTED = {
+  same: "as recorded",
+  more: "kept, and counts",
+  fewer: "kept, and does not count",
+  parted: "differs: ",
+  unknown: "unknown: another text would stand here",
+  unrun: "not run",
+};
 
 const showRecount = () => {
   if (!whatIf) return;
@@ -245,16 +254,18 @@ const showRecount = () => {
   const outcome = all("#outcomes li")[number];
   const until = Number(outcome.dataset.until);
   const parted = outcome.dataset.parted;
+  const [more, fewer] = ["more", "fewer"].map((name) => outcome.dataset[name]?.split(" "));
   /** @type {HTMLElement} */ (byId("what-if-said")).textContent = outcome.textContent;
-  for (const row of all("#recount tr")) {
-    const at = Number(row.dataset.row);
-    const after = parted ? (at === until + 1 ? "parted" : "unknown") : "unrun";
-    const counted = (outcome.dataset.more ?? "").split(" ").includes(String(at));
-    const uncounted = (outcome.dataset.fewer ?? "").split(" ").includes(String(at));
-    const same = counted ? "more" : uncounted ? "fewer" : "same";
-    row.dataset.state = at <= until ? same : after;
-    all(".parted", row)[0].textContent = `differs: ${parted}`;
-  }
+  all("#recount tr").forEach((row, number) => {
+    const after = parted ? (number === until ? "parted" : "unknown") : "unrun";
+    const at = String(number + 1);
+    const same = more?.includes(at) ? "more" : fewer?.includes(at) ? "fewer" : "same";
+    const state = number < until ? same : after;
+    const cell = all("td", row)[1];
+    row.dataset.state = state;
+    cell.className = state === "parted" ? "warn" : "muted";
+    cell.textContent = COUNTED[state] + (state === "parted" ? parted : "");
+  });
 };
 
 if (whatIf) {
