@@ -3,8 +3,8 @@
     python -m benchmarks.real.grading --base-url http://127.0.0.1:8077/v1 --model openai/qwen --out out/
 
 Fixed before anything was seen: the 24 pairs of the certificate, of which one text is spoiled, `--judges` ballots each
-in balanced orders, the same labels in all arms; seed 2100. What decides is the share of ballots that put the sound text
-first, pair by pair, `graded` less `ranked`: grading becomes a default only if the 95 % interval of that difference is
+in balanced orders, the same labels in all arms, others for each pair; seeds from 2200. What decides is the share of
+ballots that put the sound text first (a half where labels decide between equal sums), pair by pair, `graded` less `ranked`: grading becomes a default only if the 95 % interval of that difference is
 above 0 with criteria or without them (p by permutation, corrected for the two), and no smaller share of ballots can be
 read, beyond 5 points. All else describes: ties that labels decide, first places of the text shown first, tokens. Then a
 certificate by each. A second start with the same folder asks only for arms without a file.
@@ -51,8 +51,8 @@ class JudgedPair(Struct, frozen=True, kw_only=True):
     ballots: int
     readable: int
     first_try: int
-    right: int
-    """Ballots that put the sound text first."""
+    right: float
+    """Ballots that put the sound text first; of equal sums half a ballot."""
     shown_first: int
     """Ballots that put the text first that was shown first."""
     tied: int
@@ -73,14 +73,16 @@ def judged_pair(
     cast = [each for each in ballots if each.ranking]
     firsts = [(each.ranking or ("",))[0] for each in cast]
     sums = [[sum(marks) for marks in each.grades.values()] for each in cast]
+    ties = [len(set(each)) < len(each) for each in sums]
+    right = [0.5 if tied else one == "sound" for one, tied in zip(firsts, ties, strict=True)]
     return JudgedPair(
         name=name,
         ballots=len(ballots),
         readable=len(cast),
         first_try=sum(each.asked == 1 for each in cast),
-        right=firsts.count("sound"),
+        right=sum(right),
         shown_first=sum(one == each.order[0] for one, each in zip(firsts, cast, strict=True)),
-        tied=sum(len(set(each)) < len(each) for each in sums),
+        tied=sum(ties),
         calls=calls,
         tokens=tokens,
     )
@@ -90,21 +92,22 @@ async def run_arm(arm: str, options: argparse.Namespace) -> list[JudgedPair]:
     """All pairs at once."""
     ballot, criteria = ARMS[arm]
 
-    async def one(pair: SpoiledPair) -> JudgedPair:
+    async def one(number: int, pair: SpoiledPair) -> JudgedPair:
         result = await judge.aio(
             replace(pair.task, criteria=criteria),
             {"sound": pair.sound, "spoiled": pair.spoiled},
             options.model,
             judges=options.judges,
             base_url=options.base_url,
-            seed=options.seed,
+            # Else every pair would have the same labels, which decide where sums are equal.
+            seed=options.seed + number,
             ballot=ballot,
             journal=options.out / f"{arm.replace(', ', '-')}-{pair.name}.db",
         )
         panel = [each for panel in result.story.panels.values() for each in panel.ballots]
         return judged_pair(pair.name, panel, result.calls, result.tokens)
 
-    return await asyncio.gather(*map(one, pairs()))
+    return await asyncio.gather(*(one(number, pair) for number, pair in enumerate(pairs())))
 
 
 def as_table(arms: dict[str, list[JudgedPair]]) -> str:
@@ -114,7 +117,7 @@ def as_table(arms: dict[str, list[JudgedPair]]) -> str:
     for arm, rows in arms.items():
         count = {name: sum(getattr(row, name) for row in rows) for name in _COUNTED}
         read, cast = count["readable"], count["ballots"]
-        shares = (f"{count[name]} of {read}" for name in ("right", "first_try", "shown_first"))
+        shares = (f"{count[name]:g} of {read}" for name in ("right", "first_try", "shown_first"))
         right, first_try, shown = shares
         tokens = [row.tokens for row in rows if row.tokens is not None]
         each = f"{sum(tokens) / cast:.0f}" if tokens and cast else "unknown"
@@ -176,7 +179,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--model", required=True, help="such as openai/qwen")
     parser.add_argument("--out", type=Path, required=True, help="where runs and results are put")
     parser.add_argument("--judges", type=int, default=8, help="ballots a pair; default: 8")
-    parser.add_argument("--seed", type=int, default=2100, help="default: 2100")
+    parser.add_argument("--seed", type=int, default=2200, help="default: 2200")
     parser.add_argument("--no-certificates", dest="certificates", action="store_false")
     return parser
 

@@ -21,8 +21,8 @@ def cast(first: str, asked: int = 1, **grades: float) -> BallotCast:
 def test_ballots_are_counted_and_the_difference_is_that_of_pairs() -> None:
     ballots = [cast("sound", sound=9, spoiled=4), cast("spoiled", 2, sound=7, spoiled=7), cast("")]
     found = judged_pair("a", ballots, 4, 300)
-    assert (found.ballots, found.readable, found.first_try, found.right) == (3, 2, 1, 1)
-    assert (found.shown_first, found.tied, found.share) == (1, 1, 0.5)
+    assert (found.ballots, found.readable, found.first_try, found.right) == (3, 2, 1, 1.5)
+    assert (found.shown_first, found.tied, found.share) == (1, 1, 0.75)
     better = [replace(found, right=2, name=str(at)) for at in range(24)]
     worse = [replace(found, right=0, name=str(at)) for at in range(24)]
     arms = dict(zip(ARMS, (worse, better, worse, worse), strict=True))
