@@ -127,17 +127,37 @@ async def test_a_first_draft_that_fresh_judges_prefer_is_delivered_and_not_prais
     assert story.is_draft_preferred
 
 
-async def test_no_review_is_held_where_no_text_came_since_the_last() -> None:
-    def first_rounds(request: Request) -> str:
-        return critique(*["It is dull."] * (int(request.key.split("/")[1]) <= 2))
+def until_round_2(request: Request) -> str:
+    return critique(*["It is dull."] * (int(request.key.split("/")[1]) <= 2))
 
+
+async def test_no_review_is_held_where_no_text_came_since_the_last() -> None:
     played = await play(
-        {"judge": vote(*NEWEST), "critic": first_rounds},
+        {"judge": vote(*NEWEST), "critic": until_round_2},
         **UNSEEN | {"passes": 6, "k": 9, "review_every": 2, "reviewers": 3},
     )
     assert [each.after for each in played.of(ReviewDecided)] == [2]
     assert played.delivered.origin == "pass 2"
     assert build_story(played.events).closing_review is not None
+
+
+@pytest.mark.parametrize(
+    ("best", "said"),
+    [
+        ("made in 2", ""),
+        ("made in 1", "; a review went back to the text of round 1"),
+        ("First", "; a review went back to the first draft"),
+    ],
+)
+async def test_where_critics_had_no_fault_in_a_text_that_was_given_up_the_end_says_so(
+    best: str, said: str
+) -> None:
+    played = await play(
+        {"judge": vote(best), "critic": until_round_2}, **UNSEEN | {"passes": 6, "k": 3}
+    )
+    assert best in played.delivered.text
+    reason = played.delivered.reason
+    assert reason == f"A survived 3 passes in a row, 3 of them unopposed{said}"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from autoreason.report import numbers
 from autoreason.report.numbers import capital, count, jury, listed, money, roughly, taste_for_length
 from autoreason.story import CONFIRMATION, Story
 from autoreason.tournament.evidence import longer_preferred_in
-from autoreason.tournament.rounds import NO_FAULT, found_nothing
+from autoreason.tournament.rounds import NO_FAULT, describe_back, found_nothing
 from autoreason.tournament.statements import DROPPED, first_draft, heard, violations, written_with
 from autoreason.wording import BECOME, KINDS
 
@@ -125,9 +125,8 @@ def _stopped(story: Story, delivered: events.Delivered) -> str:
     row = f"{k} times in a row" if k > 1 else "once"
     match delivered.ended_by:
         case "survivals" if k:
-            is_last = story.incumbent is None or story.incumbent.text == delivered.text
-            it = "it" if is_last else "the text so far"
-            return f"{after}: {row} {_nothing_beat(story, k, it)}."
+            it = "it" if delivered.text == story.passes[-1].incumbent else "the text so far"
+            return f"{after}: {row} {_nothing_beat(story, k, it)}{describe_back(story)}."
         case "passes":
             judged = settings and settings.judges and k and not settings.review_every
             open_end = f"; it was not yet kept {row}" if judged else ""

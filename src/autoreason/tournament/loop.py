@@ -23,6 +23,7 @@ from autoreason.tournament.challengers import MAX_RIVALS, challenge, choose_draf
 from autoreason.tournament.evidence import survival_chances
 from autoreason.tournament.judges import JUDGE_PROMPTS, seat_calls
 from autoreason.tournament.panel import CodeJudges, confirm, review, review_seats
+from autoreason.tournament.rounds import describe_back
 from autoreason.tournament.strategy import (
     Ending,
     ShareChanged,
@@ -210,14 +211,15 @@ class Tournament(Strategy):
             await self._run_pass(number)
             if self.settings.review_every and not number % self.settings.review_every:
                 await self._review(number)
+        chosen = await self._review(number)
         status: Status = "capped"
         if self.story.streak >= self.settings.k:
             status = "converged"
             survived = f"{describe_survivals(self.story.streak)}{self._describe_streak()}"
-            ending = Ending("survivals", survived)
+            ending = Ending("survivals", f"{survived}{describe_back(self.story)}")
         elif ending and ending.ended_by == "review":
             status = "done"
-        winner = await confirm(self.context, self.story.incumbents[0], await self._review(number))
+        winner = await confirm(self.context, self.story.incumbents[0], chosen)
         return self.deliver(status, ending or self.why_capped(number), winner)
 
     async def _review(self, number: int) -> Incumbent:
