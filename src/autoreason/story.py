@@ -205,23 +205,32 @@ class Story:
         return texts[last.winner] if last and last.winner else self.incumbent
 
     @property
+    def best(self) -> events.Incumbent | None:
+        """The text that is handed out: in a pause none that judges have yet to see, unless what they saw breaks a limit."""
+        settings, paused = self.settings, self.status in events.PAUSED and not self.closing_review
+        if not (paused and settings and self.incumbents and settings.job.is_tournament):
+            return self.chosen
+        is_unseen = settings.reviewers > 0 and not settings.judges
+        return self.reviewed if is_unseen and self.reviewed.keeps_contract else self.chosen
+
+    @property
     def delivered(self) -> events.Delivered | None:
         """The end of a run that wrote a text."""
         return self.end if isinstance(self.end, events.Delivered) else None
 
     @property
     def text(self) -> str | None:
-        """The text delivered, or the incumbent."""
+        """The text delivered, or what there is until then."""
         if self.end:
             return self.end.text
-        return self.chosen.text if self.chosen else None
+        return self.best.text if self.best else None
 
     @property
     def origin(self) -> str:
         """Where that text came from: `draft`, or the pass it won; empty where there is none."""
         if self.end:
             return self.end.origin
-        return self.chosen.name if self.chosen else ""
+        return self.best.name if self.best else ""
 
     @property
     def title(self) -> str:

@@ -138,7 +138,8 @@ def test_why_it_stopped(ends: Ends, otherwise: str, options: tuple[str, ...], li
 def test_a_limit_is_reached(ends: Ends) -> None:
     none_after = ("--set", "reviewers=0", "--set", "confirmation=0")
     assert ends("preferred", "--call-limit", "10", *none_after, status=3) == [
-        "Paused at your limit of 10 calls, in round 5 of 40. You have the text so far.",
+        "Paused at your limit of 10 calls, in round 5 of 40. You have the text of round",
+        "4.",
         "Whether fresh judges prefer it to the first draft was not asked yet.",
         "5 → 5 words · 10 calls, $0.00, 1 s · solar-vole",
         "autoreason resume solar-vole --call-limit 15   goes on; nothing is paid twice",

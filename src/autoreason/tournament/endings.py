@@ -16,7 +16,7 @@ from autoreason.report import numbers
 from autoreason.report.numbers import capital, count, jury, listed, money, roughly, taste_for_length
 from autoreason.story import CONFIRMATION, Story
 from autoreason.tournament.evidence import longer_preferred_in
-from autoreason.tournament.rounds import NO_FAULT, describe_back, found_nothing
+from autoreason.tournament.rounds import NO_FAULT, describe_back, found_nothing, name_text
 from autoreason.tournament.statements import DROPPED, first_draft, heard, violations, written_with
 from autoreason.wording import BECOME, KINDS
 
@@ -125,7 +125,8 @@ def _stopped(story: Story, delivered: events.Delivered) -> str:
     row = f"{k} times in a row" if k > 1 else "once"
     match delivered.ended_by:
         case "survivals" if k:
-            it = "it" if delivered.text == story.passes[-1].incumbent else "the text so far"
+            is_last = not story.passes or story.passes[-1].incumbent == delivered.text
+            it = "it" if is_last else "the text so far"
             return f"{after}: {row} {_nothing_beat(story, k, it)}{describe_back(story)}."
         case "passes":
             judged = settings and settings.judges and k and not settings.review_every
@@ -150,7 +151,7 @@ def _paused(story: Story, spent: Spent, seconds: float | None, name: str, resume
     last += [f"{resume}   goes on; nothing is paid twice"] if resume else []
     if story.status == "budget":
         limit = _limit_of(story)
-        text = " You have the text so far." if story.text else ""
+        text = f" You have {name_text(story.origin, story)}." if story.origin else ""
         # Behind the limit of time, a reason has what the provider answered last instead of a reply.
         failed = story.reason.partition("; ")[2] if story.limit == "seconds" else ""
         waiting = f", while {failed}" if failed else ""
@@ -230,7 +231,7 @@ def limits_of(story: Story) -> Literal["kept", "broken"] | None:
         return None
     if story.delivered:
         return "broken" if story.delivered.violations else "kept"
-    return "kept" if story.chosen and story.chosen.keeps_contract else "broken"
+    return "kept" if story.best and story.best.keeps_contract else "broken"
 
 
 def spending(spent: Spent, seconds: float | None) -> str:

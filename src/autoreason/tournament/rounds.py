@@ -142,7 +142,7 @@ def name_text(name: str, story: Story) -> str:
 
 def describe_back(story: Story) -> str:
     """`; a review went back to the text of round 6`; empty where the text of the last round stays."""
-    chosen = story.chosen
+    chosen = story.chosen if story.passes else None
     if chosen is None or chosen.text == story.passes[-1].incumbent:
         return ""
     return f"; a review went back to {name_text(chosen.name, story)}"
