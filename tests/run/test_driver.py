@@ -43,7 +43,7 @@ from autoreason.journal import Journal
 from autoreason.models.budget import BudgetTracker
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.models.layers import CircuitBreaker, ConcurrencyLimiter, RetryingModel
-from autoreason.run.recorded import fork
+from autoreason.run.recorded import fork, replay
 from autoreason.run.refine import refine
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
@@ -110,6 +110,17 @@ async def test_a_pause_hands_out_what_judges_put_first_and_resume_goes_on_from_t
     resumed = await go_on(journal, paused.run, scripted(usual))
     whole = await start_run(journal, scripted(usual), changes=options, task=task)
     assert emitted(journal, resumed.run) == emitted(journal, whole.run)
+
+
+async def test_a_run_whose_reviews_cannot_be_read_goes_on_with_judges_who_can(
+    journal: Journal,
+) -> None:
+    options = UNSEEN | {"passes": 6, "review_every": 2}
+    paused = await start_run(journal, scripted({"judge": "I cannot say."}), changes=options)
+    assert (paused.status, paused.text) == ("panel_failed", "First text.")
+    assert (await replay.aio(paused.run, journal=journal)).same
+    result = await go_on(journal, paused.run, scripted({"judge": vote("made in 5")}))
+    assert (result.status, result.text) == ("capped", "Second text, made in 5.")
 
 
 async def test_judges_beside_the_one_that_fails_are_still_recorded(journal: Journal) -> None:

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from tests.tournament.stage import UNSEEN, Played, critique, document, play, shown_texts, vote
 
 from autoreason.contract import Contract
-from autoreason.events import CandidateDropped, CandidateReady, Incumbent, ReviewDecided
+from autoreason.errors import PanelFailed
+from autoreason.events import (
+    CandidateDropped,
+    CandidateReady,
+    Incumbent,
+    Recovery,
+    ReviewDecided,
+)
 from autoreason.exchange import BudgetQuery, Request
 from autoreason.settings import Models, make_settings
 from autoreason.story import build_story
@@ -187,10 +194,15 @@ async def test_a_text_that_is_written_again_is_the_one_it_was() -> None:
     assert (played.delivered.ended_by, played.delivered.origin) == ("review", "pass 1")
 
 
-async def test_two_reviews_in_a_row_that_cannot_be_read_end_it() -> None:
-    played = await reviewed("I cannot say.", passes=12)
-    assert (played.delivered.ended_by, len(played.decided)) == ("review", 4)
-    assert played.delivered.origin == "draft"
+async def test_two_reviews_in_a_row_that_cannot_be_read_pause_it() -> None:
+    silent: dict[str, Any] = {"judge": "I cannot say."}
+    played = await reviewed(**silent, passes=12)
+    assert (type(played.interruption), len(played.decided)) == (PanelFailed, 4)
+    # Where it goes on, two more may be held, and the last round has none.
+    again = await reviewed(**silent, passes=12, recovery=Recovery(forgiven=4))
+    assert (type(again.interruption), len(again.decided)) == (PanelFailed, 8)
+    over = await reviewed(**silent, passes=4, recovery=Recovery(forgiven=4))
+    assert (over.delivered.ended_by, over.delivered.origin) == ("passes", "draft")
 
 
 @given(st.integers(1, 30), st.data())

@@ -9,7 +9,7 @@ from math import inf
 from msgspec.structs import replace
 
 from autoreason.contract import count_words
-from autoreason.errors import InvalidInput
+from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import CandidateDropped, Delivered, Incumbent, Slot, Status
 from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Plan, Plans
@@ -229,6 +229,9 @@ class Tournament(Strategy):
             stage, after = (sub_key(REVIEW, number), number) if several else (REVIEW, 0)
             line, kept = self.story.incumbents, self.story.reviewed
             await review(self.context, line, kept, stage=stage, code=self._code, after=after)
+            recent = [each.number for each in self.story.reviews[-2:] if not each.verdict]
+            if recent[1:] and recent[0] > self.context.recovery.forgiven:
+                raise PanelFailed("too few rankings of two reviews in a row could be read")
         return self.story.chosen or self.incumbent
 
     @classmethod
