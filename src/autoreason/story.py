@@ -206,7 +206,7 @@ class Story:
 
     @property
     def best(self) -> events.Incumbent | None:
-        """The text that is handed out: in a pause none that judges have yet to see, unless what they saw breaks a limit."""
+        """The text that is handed out: of a pause what judges saw and put first, unless it breaks a limit."""
         settings, paused = self.settings, self.status in events.PAUSED and not self.closing_review
         if not (paused and settings and self.incumbents and settings.job.is_tournament):
             return self.chosen

@@ -32,27 +32,33 @@ def said(past: list[PastRun], settings: Settings = USUAL) -> str:
 
 
 def test_runs_that_rose_to_their_end_are_worth_more_rounds() -> None:
-    rising = [PastRun(0.7, 30, 30)] * 8
+    rising = [PastRun(0.7, 30, 30, limited=True)] * 8
     sentence = "Your last 8 runs with these models were still rising at their last review: --rounds 50 may pay"
     assert said(rising) == sentence
     assert said(rising[: LEAST - 1]) == ""
     assert said(rising, replace(USUAL, passes=50)) == "", "as many are asked for"
     # The newest count most; and as many must rise as chance seldom gives.
-    assert said([PastRun(-1, 30, 30)] * 3 + rising[:5]) == ""
-    assert said([*rising, PastRun(0.1, 30, 30)]).startswith("Your last 9 runs")
+    assert said([PastRun(-1, 30, 30, limited=True)] * 3 + rising[:5]) == ""
+    assert said([*rising, PastRun(0.1, 30, 30, limited=True)]).startswith("Your last 9 runs")
+    # Later texts were put above earlier ones, but one of the first above them all.
+    assert said([PastRun(0.7, 15, 3, limited=False)] * 8) == (
+        "Your last 8 runs with these models had what they delivered after 3 rounds: --rounds 5 may do"
+    )
+    assert said([PastRun(0.7, 30, 25, limited=True)] * 8).endswith("--rounds 25 may do")
+    assert said([PastRun(0.7, 30, 30, limited=False)] * 8) == ""
 
 
 def test_rounds_that_brought_nothing_in_most_runs_can_be_saved() -> None:
-    early = [PastRun(0.1, 25, 9)] * 4 + [PastRun(-0.2, 30, 3)]
+    early = [PastRun(0.1, 25, 9, limited=False)] * 4 + [PastRun(-0.2, 30, 3, limited=False)]
     assert said(early) == (
         "Your last 5 runs with these models had what they delivered after 9 rounds: --rounds 10 may do"
     )
-    one_late = [*early, PastRun(0.3, 30, 28)]
+    one_late = [*early, PastRun(0.3, 30, 28, limited=False)]
     assert said(one_late).startswith("5 of your last 6 runs")
-    assert said([*one_late, PastRun(0.3, 30, 28)]) == ""
+    assert said([*one_late, PastRun(0.3, 30, 28, limited=False)]) == ""
     # Runs that ended there say nothing of what would have come.
-    assert said([PastRun(0.1, 10, 9)] * 8) == ""
-    assert "after the first round: --rounds 5" in said([PastRun(0.0, 25, 0)] * 5)
+    assert said([PastRun(0.1, 10, 9, limited=False)] * 8) == ""
+    assert "after the first round: --rounds 5" in said([PastRun(0.0, 25, 0, limited=False)] * 5)
 
 
 @pytest.mark.parametrize(

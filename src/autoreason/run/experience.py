@@ -42,6 +42,13 @@ class PastRun(NamedTuple):
     """After which that was held."""
     since: int
     """The round that wrote what was delivered; 0 is the first draft."""
+    limited: bool
+    """Whether it ended at its limit of rounds or calls, not of itself."""
+
+    def rise(self, every: int) -> float:
+        """Its trend; 0 at most where it ended of itself, or the last review put no new text first."""
+        before = (self.rounds - 1) // every * every
+        return self.trend if self.limited and self.since > before else min(self.trend, 0.0)
 
 
 class Kind(NamedTuple):
@@ -78,7 +85,8 @@ def past_run(story: Story) -> PastRun | None:
 
 def _past_run(last: _Review | ReviewDecided, delivered: Delivered) -> PastRun:
     assert last.trend is not None
-    return PastRun(last.trend, last.after, int(f"{delivered.origin} 0".split()[1]))
+    limited = delivered.ended_by in ("passes", "budget", "allowance")
+    return PastRun(last.trend, last.after, int(f"{delivered.origin} 0".split()[1]), limited)
 
 
 def past_runs(journal: Journal, settings: Settings, kind: Kind | None) -> list[PastRun]:
@@ -115,8 +123,8 @@ def describe_experience(past: Sequence[PastRun], settings: Settings) -> str:
     if number < LEAST or not every:
         return ""
     weights = [_FORGET**age for age in range(number)][::-1]
-    rise = sum(w * run.trend for w, run in zip(weights, past, strict=True)) / sum(weights)
-    ups = sum(run.trend > 0 for run in past)
+    rise = sum(w * run.rise(every) for w, run in zip(weights, past, strict=True)) / sum(weights)
+    ups = sum(run.rise(every) > 0 for run in past)
     # Judges who rank at random put younger texts first in every second review.
     by_chance = sum(comb(number, n) for n in range(ups, number + 1)) / 2**number
     runs = f"our last {number} runs with these models"
@@ -127,7 +135,9 @@ def describe_experience(past: Sequence[PastRun], settings: Settings) -> str:
         return said if more > settings.passes else ""
     for enough in range(every, settings.passes, every):
         # What was delivered was there by then, and the rounds after it brought nothing more.
-        over = [run for run in past if run.since <= enough < run.rounds and run.trend < _RISING]
+        over = [
+            run for run in past if run.since <= enough < run.rounds and run.rise(every) < _RISING
+        ]
         if len(over) >= _MOSTLY * number:
             last = max(1, *(run.since for run in over))
             which = f"Y{runs}" if len(over) == number else f"{len(over)} of y{runs}"
