@@ -11,7 +11,7 @@ from tests.cli.conftest import VOTES
 from tests.cli.inside import Inside
 
 MODEL = """
-from tests.tournament.stage import critique, document, vote
+from tests.tournament.stage import critique, cut_off, document, vote
 from autoreason.errors import ProviderFailed
 from autoreason.testing import ScriptedModel
 
@@ -49,6 +49,7 @@ SCRIPT["reviser"] = document("Second text, made in 1. It says very much more tha
 SCRIPT["reviser"] = document("Second text, made in 1. It says very much more than it did.")
 SCRIPT["synthesizer"] = document("Third text.")
 """,
+    "cut off": 'SCRIPT["draft/try/0"] = cut_off()',
     "fails": 'SCRIPT["pass/2/*"] = ProviderFailed("my/model answers 429 (too many requests)")',
 }
 SHORT = ("--rounds", "4", "--set", "review_every=2")
@@ -144,6 +145,11 @@ def test_a_limit_is_reached(ends: Ends) -> None:
         "5 → 5 words · 10 calls, $0.00, 1 s · solar-vole",
         "autoreason resume solar-vole --call-limit 15   goes on; nothing is paid twice",
     ]
+
+
+def test_another_round_would_not_fit(ends: Ends) -> None:
+    said = "Paused: a round would not fit your limit of 19 calls. You have the first draft."
+    assert ends("cut off", "--call-limit", "19", status=3)[0] == said
 
 
 def test_no_draft_keeps_the_limits(ends: Ends) -> None:

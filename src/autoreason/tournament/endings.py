@@ -73,8 +73,7 @@ def _preference(story: Story, delivered: events.Delivered) -> list[str]:
         return [f"You have {draft}: {unread if review.winner is None else put}.", stopped]
     if not story.trajectory:
         return [f"You have {draft}: {stopped[0].lower()}{stopped[1:]}"]
-    rounds = count(len(story.trajectory), "round")
-    kept = f"You have {draft}: in {rounds} {_nothing_beat(story)}."
+    kept = f"You have {draft}: in {count(len(story.trajectory), 'round')} {_nothing_beat(story)}."
     return [kept, *([] if delivered.ended_by == "survivals" else [stopped])]
 
 
@@ -156,6 +155,8 @@ def _paused(story: Story, spent: Spent, seconds: float | None, name: str, resume
         failed = story.reason.partition("; ")[2] if story.limit == "seconds" else ""
         waiting = f", while {failed}" if failed else ""
         head = f"Paused at your limit{f' of {limit}' if limit else ''}{within}{waiting}.{text}"
+        if story.reason.startswith("a pass takes"):
+            head = f"Paused: a round would not fit your limit of {limit}.{text}"
         asked = [NOT_ASKED.format(the_draft(story.draft), " yet")] if story.passes else []
         return [head, *asked, *last]
     if story.status == "stopped":
@@ -231,7 +232,7 @@ def limits_of(story: Story) -> Literal["kept", "broken"] | None:
         return None
     if story.delivered:
         return "broken" if story.delivered.violations else "kept"
-    return "kept" if story.best and story.best.keeps_contract else "broken"
+    return "kept" if story.chosen and story.chosen.keeps_contract else "broken"
 
 
 def spending(spent: Spent, seconds: float | None) -> str:
