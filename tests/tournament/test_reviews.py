@@ -194,6 +194,14 @@ async def test_a_text_that_is_written_again_is_the_one_it_was() -> None:
     assert (played.delivered.ended_by, played.delivered.origin) == ("review", "pass 1")
 
 
+async def test_a_text_that_was_given_up_is_not_reviewed_once_more() -> None:
+    script: dict[str, Any] = {"judge": vote("First"), "reviser": document("Second text.")}
+    played = await play(script, **UNSEEN | {"passes": 9, "review_every": 2, "k": 3})
+    assert {each.reason for each in played.of(CandidateDropped) if each.number > 2} == {"clone"}
+    assert len(played.of(ReviewDecided)) == 1
+    assert (played.delivered.ended_by, len(played.decided)) == ("survivals", 5)
+
+
 async def test_two_reviews_in_a_row_that_cannot_be_read_pause_it() -> None:
     silent: dict[str, Any] = {"judge": "I cannot say."}
     played = await reviewed(**silent, passes=12)

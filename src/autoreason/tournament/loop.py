@@ -239,7 +239,10 @@ class Tournament(Strategy):
         super().check(settings)
         most = max_lead(settings.voting, ballot_size(settings), settings.judges)
         if settings.required_lead > max(1, most):
-            raise InvalidInput(f"no text can lead by `required_lead`; give {most} or less")
+            fix = (
+                f"give {most} or less" if settings.judges else "no judge sees rounds: set `judges`"
+            )
+            raise InvalidInput(f"no text can lead by `required_lead`; {fix}")
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:
@@ -310,8 +313,10 @@ class Tournament(Strategy):
         challengers: dict[Slot, str] = {}
         if findings.outcome != "none":
             too_long = partial(self._too_long, incumbent.text, missing=findings.missing)
+            reviews = [each.decided for each in self.story.reviews if each.decided]
+            ranked = [each.text for one in reviews for each in one.texts]
             challengers = await challenge(
-                self.context, number, incumbent.text, findings.problems, too_long
+                self.context, number, incumbent.text, findings.problems, too_long, ranked
             )
         if not challengers:
             if not incumbent.keeps_contract:
