@@ -27,7 +27,6 @@ EndedBy = Literal[_Limit, _Judged, "review", "drafts", "author", "person", "stra
 a plateau, reviews that no longer put later texts before earlier ones, a contract that no text keeps, a rule of the
 user's, drafts that were asked for and no more, an author with nothing left to improve, tests that all pass, a person
 who accepts, or the strategy's own decision."""
-PAUSED: frozenset[str] = frozenset(get_args(Paused))
 FINISHED: frozenset[str] = frozenset(get_args(Finished))
 """A text was delivered; `done` ends what has no passes. Everything else that is not running can be resumed."""
 NoText = Literal["truncated", "refused", "empty"]

@@ -199,19 +199,13 @@ class Story:
 
     @property
     def chosen(self) -> events.Incumbent | None:
-        """The text that the review chose; before that the incumbent."""
-        last = self.closing_review
-        texts = {each.name: each for each in last.texts} if last else {}
-        return texts[last.winner] if last and last.winner else self.incumbent
-
-    @property
-    def best(self) -> events.Incumbent | None:
-        """The text that is handed out: of a pause what judges saw and put first, unless it breaks a limit."""
-        settings, paused = self.settings, self.status in events.PAUSED and not self.closing_review
-        if not (paused and settings and self.incumbents and settings.job.is_tournament):
-            return self.chosen
-        is_unseen = settings.reviewers > 0 and not settings.judges
-        return self.reviewed if is_unseen and self.reviewed.keeps_contract else self.chosen
+        """The text that the review chose; before that the incumbent, or in a pause the last that judges put first."""
+        last, rules, incumbent = self.closing_review, self.settings, self.incumbent
+        if last and last.winner:
+            return next(each for each in last.texts if each.name == last.winner)
+        paused = incumbent and self.status != "running" and not self.end
+        unseen = rules and rules.job.is_tournament and rules.reviewers > rules.judges == 0
+        return self.reviewed if paused and unseen and self.reviewed.keeps_contract else incumbent
 
     @property
     def delivered(self) -> events.Delivered | None:
@@ -220,17 +214,17 @@ class Story:
 
     @property
     def text(self) -> str | None:
-        """The text delivered, or what there is until then."""
+        """The text delivered, or the one chosen so far."""
         if self.end:
             return self.end.text
-        return self.best.text if self.best else None
+        return self.chosen.text if self.chosen else None
 
     @property
     def origin(self) -> str:
         """Where that text came from: `draft`, or the pass it won; empty where there is none."""
         if self.end:
             return self.end.origin
-        return self.best.name if self.best else ""
+        return self.chosen.name if self.chosen else ""
 
     @property
     def title(self) -> str:

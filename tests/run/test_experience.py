@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 from tests.run.runs import scripted, start_run
 from tests.studies.certify.judges import stored
-from tests.tournament.stage import UNSEEN, document, vote
+from tests.tournament.stage import UNSEEN, vote
 
 from autoreason.cli.announcement import announce
 from autoreason.contract import Contract
@@ -32,33 +32,27 @@ def said(past: list[PastRun], settings: Settings = USUAL) -> str:
 
 
 def test_runs_that_rose_to_their_end_are_worth_more_rounds() -> None:
-    rising = [PastRun(0.7, 30, 30, limited=True)] * 8
+    rising = [PastRun(0.7, 30, 30)] * 8
     sentence = "Your last 8 runs with these models were still rising at their last review: --rounds 50 may pay"
     assert said(rising) == sentence
     assert said(rising[: LEAST - 1]) == ""
     assert said(rising, replace(USUAL, passes=50)) == "", "as many are asked for"
     # The newest count most; and as many must rise as chance seldom gives.
-    assert said([PastRun(-1, 30, 30, limited=True)] * 3 + rising[:5]) == ""
-    assert said([*rising, PastRun(0.1, 30, 30, limited=True)]).startswith("Your last 9 runs")
-    # Later texts were put above earlier ones, but one of the first above them all.
-    assert said([PastRun(0.7, 15, 3, limited=False)] * 8) == (
-        "Your last 8 runs with these models had what they delivered after 3 rounds: --rounds 5 may do"
-    )
-    assert said([PastRun(0.7, 30, 25, limited=True)] * 8).endswith("--rounds 25 may do")
-    assert said([PastRun(0.7, 30, 30, limited=False)] * 8) == ""
+    assert said([PastRun(-1, 30, 30)] * 3 + rising[:5]) == ""
+    assert said([*rising, PastRun(0.1, 30, 30)]).startswith("Your last 9 runs")
 
 
 def test_rounds_that_brought_nothing_in_most_runs_can_be_saved() -> None:
-    early = [PastRun(0.1, 25, 9, limited=False)] * 4 + [PastRun(-0.2, 30, 3, limited=False)]
+    early = [PastRun(0.1, 25, 9)] * 4 + [PastRun(-0.2, 30, 3)]
     assert said(early) == (
         "Your last 5 runs with these models had what they delivered after 9 rounds: --rounds 10 may do"
     )
-    one_late = [*early, PastRun(0.3, 30, 28, limited=False)]
+    one_late = [*early, PastRun(0.3, 30, 28)]
     assert said(one_late).startswith("5 of your last 6 runs")
-    assert said([*one_late, PastRun(0.3, 30, 28, limited=False)]) == ""
+    assert said([*one_late, PastRun(0.3, 30, 28)]) == ""
     # Runs that ended there say nothing of what would have come.
-    assert said([PastRun(0.1, 10, 9, limited=False)] * 8) == ""
-    assert "after the first round: --rounds 5" in said([PastRun(0.0, 25, 0, limited=False)] * 5)
+    assert said([PastRun(0.1, 10, 9)] * 8) == ""
+    assert "after the first round: --rounds 5" in said([PastRun(0.0, 25, 0)] * 5)
 
 
 @pytest.mark.parametrize(
@@ -74,10 +68,28 @@ def test_a_text_is_a_line_a_list_or_a_text(text: str, form: str) -> None:
     assert kind_of(text).form == form
 
 
-async def rising_run(journal: Journal, text: str = "First text.") -> str:
-    model = scripted({"author": document(text), "judge": vote(*NEWEST)})
-    result = await start_run(journal, model, changes=UNSEEN | SHORT)
+async def rising_run(journal: Journal, *best: str, **changes: Any) -> str:
+    model = scripted({"judge": vote(*best, *NEWEST)})
+    result = await start_run(journal, model, changes=UNSEEN | SHORT | changes)
     return result.run
+
+
+@pytest.mark.parametrize(
+    ("best", "changes", "sentence"),
+    [
+        # Later texts are put above earlier ones, but one of the first above them all.
+        ("made in 3", {}, "may pay"),
+        ("made in 2", {}, "had what they delivered after 2 rounds: --rounds 2 may do"),
+        ("made in 2", {"min_reviews": 2}, "had what they delivered after 2 rounds: --rounds 2"),
+    ],
+)
+async def test_a_run_was_rising_where_a_limit_ended_it_with_a_new_text_first(
+    journal: Journal, best: str, changes: dict[str, Any], sentence: str
+) -> None:
+    task, settings = Task(brief="Write a note."), replace(USUAL, passes=6, review_every=2)
+    for _ in range(LEAST):
+        await rising_run(journal, best, **changes)
+    assert sentence in find_experience(journal, settings, task)[0]
 
 
 async def test_judges_who_preferred_the_first_draft_count_against_such_a_run(

@@ -254,13 +254,12 @@ def _follow(
         else:
             winners.append(found.winner)
         is_followed = at < len(steps) and not steps[at].is_review
-        # Where two in a row could not be read, the run was resumed.
-        is_over = bool(chapter.is_review and step.verdict) and ends_by_review(winners, settings)
-        if is_followed and (row >= k or is_over):
+        is_read = chapter.is_review and step.verdict
+        if is_followed and (row >= k or (is_read and ends_by_review(winners, settings))):
             return ends(_stopped(steps, at), at)
     said = "Nothing changes: the same text after the same rounds."
-    by = {"survivals": row >= k, "review": ends_by_review(winners, settings)}
-    if story.delivered and not by.get(story.delivered.ended_by, True):
+    is_over = {"survivals": row >= k, "review": ends_by_review(winners, settings)}
+    if story.delivered and not is_over.get(story.delivered.ended_by, True):
         said = "The same text, but it would have gone on: what comes next is unknown."
     return ends(said, len(steps))
 

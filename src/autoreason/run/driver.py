@@ -182,7 +182,6 @@ def _recover(story: Story) -> Recovery:
     before = story.recovery
     if story.status == "panel_failed":
         again = story.closing_review is not None or not story.passes
-        # By number: the passes of a strategy need not begin with 1.
         last = story.passes[-1].number if story.passes else 0
         return replace(before, failed_panels=before.failed_panels + again, forgiven=last)
     failed = 0 if story.draft else story.failed_drafts
