@@ -117,7 +117,7 @@ GREW = "no rewrite could stand (it is much longer, and nothing was missing)"
         ("the same again", (), f"{PREFERRED} {ROW} there was no new text."),
         ("much longer", SHORT, f"{DRAFT} in 4 rounds {GREW}. {MOST}."),
         ("nothing to fix", (), f"{DRAFT} in 3 rounds critics found nothing to fix. 5 words · 7 "),
-        ("unreadable", SHORT, f"{DRAFT} too few rankings of the review could be read."),
+        ("unreadable", SHORT[:2], f"{DRAFT} too few rankings of the review could be read."),
         ("not read", SHORT, f"Whether fresh judges prefer it to the first draft {UNREAD}"),
         ("preferred", FIVE, f"Too few to tell: {PREFERRED.replace('9', '5')}"),
         ("preferred", VOTES, f"{PREFERRED} {ROW} no rewrite and no merge beat it."),
@@ -145,6 +145,11 @@ def test_a_limit_is_reached(ends: Ends) -> None:
         "5 → 5 words · 10 calls, $0.00, 1 s · solar-vole",
         "autoreason resume solar-vole --call-limit 15   goes on; nothing is paid twice",
     ]
+
+
+def test_reviews_cannot_be_read(ends: Ends) -> None:
+    said = "Paused after 1 s: too few rankings of two reviews in a row could be read."
+    assert ends("unreadable", *SHORT, status=5)[0] == said
 
 
 def test_another_round_would_not_fit(ends: Ends) -> None:
