@@ -12,7 +12,7 @@ BYTECODE := $(VENV)/.compiled
 WORKERS := -n 4 --dist worksteal
 # A run that a model of this size ends in about two minutes of processor time.
 SHORT := --prompts src/autoreason/prompts/short --rounds 5 -k 1 --set review_every=2 --set reviewers=3 \
-	--set confirmation=3 --seed 2 --no-limits-from-brief
+	--set confirmation=3 --seed 2
 COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --generate-hashes \
 	--allow-unsafe --strip-extras --no-emit-options
 

@@ -74,7 +74,7 @@ def measure_startup(rounds: int = 11) -> list[Measure]:
             "startup",
             f"`--help`, as a multiple of a bare interpreter ({start:.0f} ms)",
             1000 * median(one.wall for one in helped) / start,
-            10.0,
+            6.0,
             "x",
             help_cpu_ms=1000 * median(one.cpu for one in helped),
             bare_cpu_ms=1000 * median(one.cpu for one in bare),

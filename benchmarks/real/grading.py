@@ -4,10 +4,11 @@
 
 Fixed before anything was seen: the 24 pairs of the certificate, of which one text is spoiled, `--judges` ballots each
 in balanced orders, the same labels in all arms, others for each pair; seeds from 2200. What decides is the share of
-ballots that put the sound text first (a half where labels decide between equal sums), pair by pair, `graded` less `ranked`: grading becomes a default only if the 95 % interval of that difference is
-above 0 with criteria or without them (p by permutation, corrected for the two), and no smaller share of ballots can be
-read, beyond 5 points. All else describes: ties that labels decide, first places of the text shown first, tokens. Then a
-certificate by each. A second start with the same folder asks only for arms without a file.
+ballots that put the sound text first (a half where labels decide between equal sums), pair by pair, `graded` less
+`ranked`: grading becomes a default only if the 95 % interval of that difference is above 0 with criteria or without
+them (p by permutation, corrected for the two), and no smaller share of ballots can be read, beyond 5 points. All else
+describes: ties that labels decide, first places of the text shown first, tokens. Then a certificate by each. A second
+start with the same folder asks only for arms without a file.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class Recovery(Struct, frozen=True, kw_only=True):
     """What keeps a resumed run from failing again on the same record."""
 
     forgiven: int = 0
-    """Inconclusive passes up to this one no longer count."""
+    """Inconclusive passes up to this one no longer count, nor reviews that could not be read."""
     failed_panels: int = 0
     """Times the run was resumed after its last panel, over finished texts, had failed."""
     redrafts: int = 0

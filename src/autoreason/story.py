@@ -203,10 +203,13 @@ class Story:
 
     @property
     def chosen(self) -> events.Incumbent | None:
-        """The text that the review chose; before that the incumbent."""
-        last = self.closing_review
-        texts = {each.name: each for each in last.texts} if last else {}
-        return texts[last.winner] if last and last.winner else self.incumbent
+        """The text that the review chose; before that the incumbent, or in a pause the last that judges put first."""
+        last, rules, incumbent = self.closing_review, self.settings, self.incumbent
+        if last and last.winner:
+            return next(each for each in last.texts if each.name == last.winner)
+        paused = incumbent and self.status != "running" and not self.end
+        unseen = rules and rules.job.is_tournament and rules.reviewers > rules.judges == 0
+        return self.reviewed if paused and unseen and self.reviewed.keeps_contract else incumbent
 
     @property
     def delivered(self) -> events.Delivered | None:
@@ -215,7 +218,7 @@ class Story:
 
     @property
     def text(self) -> str | None:
-        """The text delivered, or the incumbent."""
+        """The text delivered, or the one chosen so far."""
         if self.end:
             return self.end.text
         return self.chosen.text if self.chosen else None

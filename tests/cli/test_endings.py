@@ -11,7 +11,7 @@ from tests.cli.conftest import VOTES
 from tests.cli.inside import Inside
 
 MODEL = """
-from tests.tournament.stage import critique, document, vote
+from tests.tournament.stage import critique, cut_off, document, vote
 from autoreason.errors import ProviderFailed
 from autoreason.testing import ScriptedModel
 
@@ -52,6 +52,7 @@ SCRIPT["reviser"] = document("Second text, made in a. It says very much more tha
 SCRIPT["reviser"] = document("Second text, made in a. It says very much more than it did.")
 SCRIPT["synthesizer"] = document("Third text.")
 """,
+    "cut off": 'SCRIPT["draft/try/0"] = cut_off()',
     "fails": 'SCRIPT["pass/2/*"] = ProviderFailed("my/model answers 429 (too many requests)")',
 }
 SHORT = ("--rounds", "4", "--set", "review_every=2")
@@ -124,7 +125,7 @@ GREW = "no rewrite could stand (it is much longer, and nothing was missing)"
             (),
             f"{DRAFT} in 3 rounds critics named no fault that is in the text. 5 w",
         ),
-        ("unreadable", SHORT, f"{DRAFT} too few rankings of the review could be read."),
+        ("unreadable", SHORT[:2], f"{DRAFT} too few rankings of the review could be read."),
         ("not read", SHORT, f"Whether fresh judges prefer it to the first draft {UNREAD}"),
         ("preferred", FIVE, f"Too few to tell: {PREFERRED.replace('9', '5')}"),
         ("preferred", VOTES, f"{PREFERRED} {ROW} no rewrite and no merge beat it."),
@@ -146,11 +147,22 @@ def test_why_it_stopped(ends: Ends, otherwise: str, options: tuple[str, ...], li
 def test_a_limit_is_reached(ends: Ends) -> None:
     none_after = ("--set", "reviewers=0", "--set", "confirmation=0")
     assert ends("preferred", "--call-limit", "10", *none_after, status=3) == [
-        "Paused at your limit of 10 calls, in round 5 of 40. You have the text so far.",
+        "Paused at your limit of 10 calls, in round 5 of 40. You have the text of round",
+        "4.",
         "Whether fresh judges prefer it to the first draft was not asked yet.",
         "5 → 5 words · 10 calls, $0.00, 1 s · solar-vole",
         "autoreason resume solar-vole --call-limit 15   goes on; nothing is paid twice",
     ]
+
+
+def test_reviews_cannot_be_read(ends: Ends) -> None:
+    said = "Paused after 1 s: too few rankings of two reviews in a row could be read."
+    assert ends("unreadable", *SHORT, status=5)[0] == said
+
+
+def test_another_round_would_not_fit(ends: Ends) -> None:
+    said = "Paused: a round would not fit your limit of 19 calls. You have the first draft."
+    assert ends("cut off", "--call-limit", "19", status=3)[0] == said
 
 
 def test_no_draft_keeps_the_limits(ends: Ends) -> None:

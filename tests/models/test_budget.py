@@ -393,5 +393,7 @@ def test_a_pass_that_would_take_longer_than_is_left_does_not_fit() -> None:
             Reply(outcome=Outcome.OK, text="", model="x"), tracker.bound(request("x"), None)
         )
     now[0] = 4000.0
-    assert tracker.shortage(5) is None
-    assert str(tracker.shortage(10)) == "53 min 20 s of 2 h 00 min were left"
+    assert tracker.shortage(5, 5) is None
+    assert str(tracker.shortage(10, 10)) == "53 min 20 s of 2 h 00 min were left"
+    # What is asked at once takes less time, and no fewer calls.
+    assert tracker.shortage(10, 5) is None

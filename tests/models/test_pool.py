@@ -216,3 +216,14 @@ async def test_a_list_that_is_forbidden_says_nothing_about_the_key(provider: Fak
 
 async def test_models_inside_the_program_have_nothing_to_check() -> None:
     assert await check("echo/echo") == Check(address="echo/echo")
+
+
+@pytest.mark.parametrize(
+    ("address", "steps"), [("echo/echo", 2), ("ollama/x", 9), ("local/smollm2", 16)]
+)
+def test_calls_of_panels_take_as_many_steps_as_their_provider_allows(
+    address: str, steps: int
+) -> None:
+    pool = ModelPool()
+    pool.lend(address)
+    assert (pool.steps(16), pool.steps(0)) == (steps, 0)

@@ -74,7 +74,7 @@ def test_a_check_that_is_gone_hides_no_run() -> None:
     found = describe_run(row(status="budget"), story)
     assert (found.limits, found.line) == (
         "kept",
-        "Paused at your limit, in round 1. You have the text so far.",
+        "Paused at your limit, in round 1. You have the first draft.",
     )
 
 

@@ -10,6 +10,7 @@ from tests.cases import cases
 from tests.pages.plays import BACK, BACK_SETTINGS, SEEDS, play_story, random_story
 from tests.tournament.stage import USUAL, critique, vote
 
+from autoreason.events import Recovery
 from autoreason.exchange import Request
 from autoreason.pages.recount import Choice, judge_of, recount_all
 from autoreason.settings import Settings
@@ -106,15 +107,16 @@ def test_a_run_that_a_review_ended_needs_its_judges_to_end(reviewers: int, said:
     assert without.sentence.partition(":")[0] == said
 
 
-def test_a_run_that_ended_because_no_ranking_could_be_read_ends_there() -> None:
+@pytest.mark.parametrize("forgiven", [0, 3])
+def test_a_run_of_which_two_reviews_could_not_be_read_goes_as_it_went(forgiven: int) -> None:
     def judge(request: Request) -> str:
         is_read = request.key.startswith("review/1/")
         return vote("made in 1", "First")(request) if is_read else "I cannot say."
 
     options = BACK_SETTINGS | {"review_every": 1, "reviewers": 3}
-    story = play_story(3, {**USUAL, "judge": judge}, **options)
-    assert story.delivered is not None
-    assert (story.delivered.ended_by, len(story.reviews)) == ("review", 3)
+    recovery = Recovery(forgiven=forgiven)
+    story = play_story(3, {**USUAL, "judge": judge}, **options, recovery=recovery)
+    assert len(story.reviews) == (5 if forgiven else 3)
     found = recount_all(story)
     assert found is not None
     assert found.recounts[found.recorded].sentence.startswith("Nothing changes")

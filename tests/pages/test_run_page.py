@@ -100,6 +100,13 @@ def test_a_run_that_paused_anywhere_has_a_page() -> None:
         assert found.first_heading.startswith("Paused")
 
 
+def test_a_command_to_type_begins_with_a_small_letter() -> None:
+    paused = RunPaused(status="budget", reason="9 calls are spent", limit="calls")
+    page = result_of(build_story([*random_events(14)[:9], paused])).to_html()
+    assert "autoreason resume" in page
+    assert "Autoreason resume" not in page
+
+
 HOSTILE = (
     "</template><script>alert(1)</script>",
     "<svg onload=alert(1)>",

@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.models.fake_provider import Answer, FakeProvider, provider
 from tests.patience import PATIENCE
 from tests.run.leaving import Breaking
-from tests.run.runs import go_on, limited, scripted, start_run
+from tests.run.runs import TASK, go_on, limited, scripted, start_run
 from tests.run.suites import SMALL, run_suite
-from tests.tournament.stage import USUAL, cut_off, vote
+from tests.tournament.stage import UNSEEN, USUAL, cut_off, vote
 
+from autoreason.contract import Contract
 from autoreason.errors import CallFailed, Failure, InvalidInput, ProviderFailed, RunLocked
 from autoreason.events import (
     LIFECYCLE,
@@ -41,6 +43,7 @@ from autoreason.journal import Journal
 from autoreason.models.budget import BudgetTracker
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.models.layers import CircuitBreaker, ConcurrencyLimiter, RetryingModel
+from autoreason.run.recorded import fork, replay
 from autoreason.run.refine import refine
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
@@ -80,6 +83,44 @@ async def test_an_outage_in_the_middle_pauses_the_run_and_resume_asks_only_what_
 
     whole = await start_run(journal, scripted())
     assert emitted(journal, result.run) == emitted(journal, whole.run)
+
+
+@pytest.mark.parametrize(
+    ("stage", "contract", "changes", "text"),
+    [
+        ("pass/2", Contract(), {}, "First text."),
+        ("pass/4", Contract(), {}, "Second text, made in 1."),
+        ("review/4", Contract(), {}, "Second text, made in 1."),
+        # No judge is to see it, or the first draft breaks a limit.
+        ("pass/4", Contract(), {"reviewers": 0}, "Second text, made in 3."),
+        ("pass/2", Contract(must_not_include=("First",)), {}, "Second text, made in 1."),
+    ],
+)
+async def test_a_pause_hands_out_what_judges_put_first_and_resume_goes_on_from_the_latest(
+    journal: Journal, stage: str, contract: Contract, changes: dict[str, Any], text: str
+) -> None:
+    usual = {"judge": vote("made in 1.")}
+    down = CallFailed(Failure.CONNECTION, "nobody answers")
+    options = UNSEEN | {"passes": 4, "review_every": 2, "max_drafts": 1} | changes
+    task = replace(TASK, contract=contract)
+    gone = scripted(usual | {f"{stage}/*": down})
+    paused = await start_run(journal, gone, changes=options, task=task)
+    assert (paused.text, journal.story(paused.run).text) == (text, text)
+    assert fork.prepare(paused.run, journal=journal).task.draft == text
+    resumed = await go_on(journal, paused.run, scripted(usual))
+    whole = await start_run(journal, scripted(usual), changes=options, task=task)
+    assert emitted(journal, resumed.run) == emitted(journal, whole.run)
+
+
+async def test_a_run_whose_reviews_cannot_be_read_goes_on_with_judges_who_can(
+    journal: Journal,
+) -> None:
+    options = UNSEEN | {"passes": 6, "review_every": 2}
+    paused = await start_run(journal, scripted({"judge": "I cannot say."}), changes=options)
+    assert (paused.status, paused.text) == ("panel_failed", "First text.")
+    assert (await replay.aio(paused.run, journal=journal)).same
+    result = await go_on(journal, paused.run, scripted({"judge": vote("made in 5")}))
+    assert (result.status, result.text) == ("capped", "Second text, made in 5.")
 
 
 async def test_judges_beside_the_one_that_fails_are_still_recorded(journal: Journal) -> None:

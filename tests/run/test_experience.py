@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 from tests.run.runs import scripted, start_run
 from tests.studies.certify.judges import stored
-from tests.tournament.stage import UNSEEN, document, vote
+from tests.tournament.stage import UNSEEN, vote
 
 from autoreason.cli.announcement import announce
 from autoreason.contract import Contract
@@ -68,10 +68,28 @@ def test_a_text_is_a_line_a_list_or_a_text(text: str, form: str) -> None:
     assert kind_of(text).form == form
 
 
-async def rising_run(journal: Journal, text: str = "First text.") -> str:
-    model = scripted({"author": document(text), "judge": vote(*NEWEST)})
-    result = await start_run(journal, model, changes=UNSEEN | SHORT)
+async def rising_run(journal: Journal, *best: str, **changes: Any) -> str:
+    model = scripted({"judge": vote(*best, *NEWEST)})
+    result = await start_run(journal, model, changes=UNSEEN | SHORT | changes)
     return result.run
+
+
+@pytest.mark.parametrize(
+    ("best", "changes", "sentence"),
+    [
+        # Later texts are put above earlier ones, but one of the first above them all.
+        ("made in 3", {}, "may pay"),
+        ("made in 2", {}, "had what they delivered after 2 rounds: --rounds 2 may do"),
+        ("made in 2", {"min_reviews": 2}, "had what they delivered after 2 rounds: --rounds 2"),
+    ],
+)
+async def test_a_run_was_rising_where_a_limit_ended_it_with_a_new_text_first(
+    journal: Journal, best: str, changes: dict[str, Any], sentence: str
+) -> None:
+    task, settings = Task(brief="Write a note."), replace(USUAL, passes=6, review_every=2)
+    for _ in range(LEAST):
+        await rising_run(journal, best, **changes)
+    assert sentence in find_experience(journal, settings, task)[0]
 
 
 async def test_judges_who_preferred_the_first_draft_count_against_such_a_run(

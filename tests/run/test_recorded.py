@@ -119,7 +119,7 @@ async def test_a_text_that_a_review_gave_up_can_be_forked(journal: Journal) -> N
 
 async def test_a_pass_that_was_not_run_cannot_be_forked(journal: Journal) -> None:
     result = await start_run(journal, scripted())
-    with pytest.raises(InvalidInput, match="after pass 9; it has 2 decided passes"):
+    with pytest.raises(InvalidInput, match="after round 9; 2 rounds are over"):
         fork.prepare(result.run, 9, journal=journal)
 
 

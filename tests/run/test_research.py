@@ -210,7 +210,7 @@ def test_a_fork_starts_from_the_result_with_the_same_evaluator(task: Path) -> No
     assert isinstance(unchanged, ResearchResult)
     assert unchanged.patch == result.patch
     assert f"no change was kept, so the result is {start};" in unchanged.conclusion
-    with pytest.raises(InvalidInput, match="has no passes"):
+    with pytest.raises(InvalidInput, match="has no rounds"):
         fork.prepare(result.run, 2)
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from tests.cli import made_up
 from tests.run.runs import scripted, start_run
 from tests.run.solve_runs import SCRIPT, solve_set
+from tests.tournament.stage import UNSEEN, critique
 
 from autoreason.errors import AutoreasonError, BudgetReached
 from autoreason.events import PassDecided, RunPaused
@@ -105,6 +106,15 @@ def test_every_pass_is_a_row(winners: list[str | None]) -> None:
         for at, winner in enumerate(winners, 1)
     ]
     assert [row[0] for row in passes_table(passes).rows] == [str(each.number) for each in passes]
+
+
+async def test_only_where_texts_were_written_they_are_said_to_be_accepted(
+    journal: Journal,
+) -> None:
+    for critic, said in ((critique("It is dull."), "new texts accepted"), (critique(), "no new")):
+        written = scripted({"critic": critic})
+        ended = await start_run(journal, written, changes=UNSEEN | {"passes": 2})
+        assert dict(ended._summary())["Passes"].startswith(f"2, {said}")
 
 
 async def test_what_was_spent_is_known_by_role_and_adds_up(journal: Journal) -> None:

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from tests.tournament.stage import UNSEEN, Played, critique, document, play, shown_texts, vote
 
 from autoreason.contract import Contract
-from autoreason.events import CandidateDropped, CandidateReady, Incumbent, ReviewDecided
+from autoreason.errors import PanelFailed
+from autoreason.events import (
+    CandidateDropped,
+    CandidateReady,
+    Incumbent,
+    Recovery,
+    ReviewDecided,
+)
 from autoreason.exchange import BudgetQuery, Request
 from autoreason.settings import Models, make_settings
 from autoreason.story import build_story
@@ -127,17 +134,37 @@ async def test_a_first_draft_that_fresh_judges_prefer_is_delivered_and_not_prais
     assert story.is_draft_preferred
 
 
-async def test_no_review_is_held_where_no_text_came_since_the_last() -> None:
-    def first_rounds(request: Request) -> str:
-        return critique(*["It is dull."] * (int(request.key.split("/")[1]) <= 2))
+def until_round_2(request: Request) -> str:
+    return critique(*["It is dull."] * (int(request.key.split("/")[1]) <= 2))
 
+
+async def test_no_review_is_held_where_no_text_came_since_the_last() -> None:
     played = await play(
-        {"judge": vote(*NEWEST), "critic": first_rounds},
+        {"judge": vote(*NEWEST), "critic": until_round_2},
         **UNSEEN | {"passes": 6, "k": 9, "review_every": 2, "reviewers": 3},
     )
     assert [each.after for each in played.of(ReviewDecided)] == [2]
     assert played.delivered.origin == "pass 2"
     assert build_story(played.events).closing_review is not None
+
+
+@pytest.mark.parametrize(
+    ("best", "said"),
+    [
+        ("made in 2", ""),
+        ("made in 1", "; a review went back to the text of round 1"),
+        ("First", "; a review went back to the first draft"),
+    ],
+)
+async def test_where_critics_had_no_fault_in_a_text_that_was_given_up_the_end_says_so(
+    best: str, said: str
+) -> None:
+    played = await play(
+        {"judge": vote(best), "critic": until_round_2}, **UNSEEN | {"passes": 6, "k": 3}
+    )
+    assert best in played.delivered.text
+    reason = played.delivered.reason
+    assert reason == f"A survived 3 passes in a row, 3 of them unopposed{said}"
 
 
 @pytest.mark.parametrize(
@@ -167,10 +194,23 @@ async def test_a_text_that_is_written_again_is_the_one_it_was() -> None:
     assert (played.delivered.ended_by, played.delivered.origin) == ("review", "pass 1")
 
 
-async def test_two_reviews_in_a_row_that_cannot_be_read_end_it() -> None:
-    played = await reviewed("I cannot say.", passes=12)
-    assert (played.delivered.ended_by, len(played.decided)) == ("review", 4)
-    assert played.delivered.origin == "draft"
+async def test_a_text_that_was_given_up_is_not_reviewed_once_more() -> None:
+    script: dict[str, Any] = {"judge": vote("First"), "reviser": document("Second text.")}
+    played = await play(script, **UNSEEN | {"passes": 9, "review_every": 2, "k": 3})
+    assert {each.reason for each in played.of(CandidateDropped) if each.number > 2} == {"clone"}
+    assert len(played.of(ReviewDecided)) == 1
+    assert (played.delivered.ended_by, len(played.decided)) == ("survivals", 5)
+
+
+async def test_two_reviews_in_a_row_that_cannot_be_read_pause_it() -> None:
+    silent: dict[str, Any] = {"judge": "I cannot say."}
+    played = await reviewed(**silent, passes=12)
+    assert (type(played.interruption), len(played.decided)) == (PanelFailed, 4)
+    # Where it goes on, two more may be held, and the last round has none.
+    again = await reviewed(**silent, passes=12, recovery=Recovery(forgiven=4))
+    assert (type(again.interruption), len(again.decided)) == (PanelFailed, 8)
+    over = await reviewed(**silent, passes=4, recovery=Recovery(forgiven=4))
+    assert (over.delivered.ended_by, over.delivered.origin) == ("passes", "draft")
 
 
 @given(st.integers(1, 30), st.data())

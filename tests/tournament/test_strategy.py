@@ -141,21 +141,20 @@ async def test_a_larger_change_is_no_plateau_unless_it_is_allowed(
 
 
 @pytest.mark.parametrize(
-    ("lead", "most", "changes"),
+    ("lead", "fix", "changes"),
     [
-        (7, 6, {}),
-        (4, 3, {"candidates": "B"}),
-        (4, 3, {"voting": "majority"}),
-        (5, 4, {"voting": "copeland"}),
+        (7, "give 6 or less", {}),
+        (4, "give 3 or less", {"candidates": "B"}),
+        (4, "give 3 or less", {"voting": "majority"}),
+        (5, "give 4 or less", {"voting": "copeland"}),
+        (2, "no judge sees rounds: set `judges`", {"judges": 0, "candidates": "B"}),
     ],
 )
-def test_a_lead_that_none_can_have_is_refused(
-    lead: int, most: int, changes: dict[str, Any]
-) -> None:
+def test_a_lead_that_none_can_have_is_refused(lead: int, fix: str, changes: dict[str, Any]) -> None:
     models = Models.everywhere("scripted/x")
     changes = CONTESTS | changes
-    Tournament.check(make_settings(models, 1, required_lead=most, **changes))
-    with pytest.raises(InvalidInput, match=f"no text can lead by `required_lead`; give {most} or"):
+    Tournament.check(make_settings(models, 1, required_lead=lead - 1, **changes))
+    with pytest.raises(InvalidInput, match=f"no text can lead by `required_lead`; {fix}"):
         Tournament.check(make_settings(models, 1, required_lead=lead, **changes))
 
 

@@ -40,7 +40,7 @@ def test_runs_before_judges_at_random_are_seldom_said_to_rise(judges: int, texts
         trends = [
             trend([random.sample(names, texts) for _ in range(judges)], names) for _ in range(15)
         ]
-        past = [PastRun(each, 30, random.randrange(31)) for each in trends]
+        past = [PastRun(each, 30, 30) for each in trends]
         looks = [past[max(0, at - MOST) : at] for at in range(LEAST, len(past) + 1)]
         rising += any("still rising" in describe_experience(each, usual) for each in looks)
     assert rising <= most_often(series)

@@ -202,14 +202,14 @@ class BudgetTracker:
         spent = CostBound(self.spent.calls, self.spent.known_tokens, self.spent.known_cost)
         return spent.plus(self._assumed)
 
-    def shortage(self, calls: int) -> Shortage | None:
-        """What is left of a limit that so many more calls, like those so far, would exceed."""
+    def shortage(self, calls: int, steps: int) -> Shortage | None:
+        """What is left of a limit that so many calls like those so far would exceed, in so many steps of time."""
         budget, used = self._budget, self.used
         if budget.calls is not None and used.calls + calls > budget.calls:
             return Shortage("calls", f"{budget.calls - used.calls:,} of {budget.calls:,} calls")
         growth = 1 + Decimal(calls) / used.calls if used.calls else Decimal(1)
-        seconds = self._elapsed()
-        if budget.seconds is not None and seconds * float(growth) > budget.seconds:
+        seconds, more = self._elapsed(), steps / (used.calls or inf)
+        if budget.seconds is not None and seconds * (1 + more) > budget.seconds:
             rest = max(0.0, budget.seconds - seconds)
             return Shortage("seconds", f"{duration(rest)} of {duration(budget.seconds)}")
         # A call is sent only if all that it could take is left, and judges of the last panels read the most.

@@ -264,6 +264,13 @@ class ModelPool:
 
         return WINDOW
 
+    def steps(self, calls: int) -> int:
+        """How many times as long as one the calls of two panels take, as many at once as providers allow."""
+        names = {provider_of(address) for address in self._layered}
+        known = [PROVIDERS[name].concurrency for name in names if name in PROVIDERS]
+        at_once = 1 if "local" in names else min(known, default=_NO_LIMIT)
+        return min(calls, 1 - -calls // at_once)
+
     async def close(self) -> None:
         """Close all models and connections."""
         for model in self._layered.values():

@@ -254,7 +254,8 @@ def _follow(
         else:
             winners.append(found.winner)
         is_followed = at < len(steps) and not steps[at].is_review
-        if is_followed and (row >= k or ends_by_review(winners, settings)):
+        is_read = chapter.is_review and step.verdict
+        if is_followed and (row >= k or (is_read and ends_by_review(winners, settings))):
             return ends(_stopped(steps, at), at)
     said = "Nothing changes: the same text after the same rounds."
     is_over = {"survivals": row >= k, "review": ends_by_review(winners, settings)}

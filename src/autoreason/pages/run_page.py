@@ -66,7 +66,8 @@ def run_page(
     # What it took stands below, once.
     costs = (took(story, spent, seconds, name), f"{paid} · {name}", f"{spending(spent, None)}, ")
     left = [reduce(str.removeprefix, costs, line).lstrip(". ") for line in summary]
-    outcome, *notes = map(capital, list(filter(None, left)) or [f"Run {run}"])
+    said = [each if each.startswith("autoreason ") else capital(each) for each in left if each]
+    outcome, *notes = said or [f"Run {run}"]
     limits, drafted, ended = check_limits(story), story.draft, story.delivered
     rows: Sequence[tuple[str, str]] = ()
     if ended:

@@ -150,7 +150,8 @@ class Asker:
     def _budget_shortage(self, query: BudgetQuery) -> str:
         """Empty where the budget is enough for a pass and what comes after it, else what is left of it."""
         pass_calls = max(query.calls, *self._calls_by_pass.values(), 0)
-        shortage = self.budget_tracker.shortage(pass_calls + query.after)
+        steps = pass_calls + self.pool.steps(query.after)
+        shortage = self.budget_tracker.shortage(pass_calls + query.after, steps)
         if shortage is None:
             return ""
         key = Key.parse(query.key)

@@ -181,10 +181,9 @@ def _recover(story: Story) -> Recovery:
     """What keeps the run from failing again on the same record once it is resumed."""
     before = story.recovery
     if story.status == "panel_failed":
-        if story.closing_review or not story.passes:
-            return replace(before, failed_panels=before.failed_panels + 1)
-        # By number: the passes of a strategy need not begin with 1.
-        return replace(before, forgiven=story.passes[-1].number)
+        again = story.closing_review is not None or not story.passes
+        last = story.passes[-1].number if story.passes else 0
+        return replace(before, failed_panels=before.failed_panels + again, forgiven=last)
     failed = 0 if story.draft else story.failed_drafts
     return replace(before, redrafts=max(before.redrafts, failed))
 

@@ -404,8 +404,6 @@ def _describe_end(settings: Settings) -> str:
     since, flat = settings.min_reviews * settings.review_every, ""
     if settings.reviewers and 0 < since < settings.passes:
         flat = f"from round {since} on where a review puts the same text first again; "
-    if settings.reviewers and 0 < 2 * settings.review_every < settings.passes:
-        flat += "where two reviews in a row cannot be read; "
     row = "once" if settings.k == 1 else f"{settings.k} times in a row"
     what = "the text is kept" if settings.judges else "a round brings no new text"
     return f"after {count(settings.passes, 'round')}, or sooner: {flat}where {what} {row}"

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.contract import count_words
-from autoreason.events import FINISHED, Delivered, ReviewDecided
+from autoreason.events import FINISHED, Delivered
 from autoreason.journal import Journal
 from autoreason.run.prepared import certificates_of
 from autoreason.run.record import use_journal
@@ -37,7 +37,7 @@ class PastRun(NamedTuple):
     """How one run went."""
 
     trend: float
-    """Of its last review: 1 where younger texts were always put before older ones."""
+    """Of its last review, 1 where younger texts always came first; 0 at most where no limit ended it with a new one."""
     rounds: int
     """After which that was held."""
     since: int
@@ -71,14 +71,16 @@ def kind_of(text: str) -> Kind:
 
 def past_run(story: Story) -> PastRun | None:
     """A finished run with reviews."""
-    reviews = [each.decided for each in story.reviews]
-    last = [each for each in reviews if each and each.trend is not None][-1:]
-    return _past_run(last[0], story.delivered) if last and story.delivered else None
+    decided = [each.decided for each in story.reviews if each.decided]
+    found = [(each.trend, each.after) for each in decided if each.trend is not None]
+    every = story.settings.review_every if story.settings else 0
+    return _past_run(*found[-1], story.delivered, every) if found and story.delivered else None
 
 
-def _past_run(last: _Review | ReviewDecided, delivered: Delivered) -> PastRun:
-    assert last.trend is not None
-    return PastRun(last.trend, last.after, int(f"{delivered.origin} 0".split()[1]))
+def _past_run(trend: float, after: int, delivered: Delivered, every: int) -> PastRun:
+    since, before = int(f"{delivered.origin} 0".split()[1]), (after - 1) // (every or 1) * every
+    is_open = delivered.ended_by in ("passes", "budget", "allowance") and since > before
+    return PastRun(trend if is_open else min(trend, 0.0), after, since)
 
 
 def past_runs(journal: Journal, settings: Settings, kind: Kind | None) -> list[PastRun]:
@@ -87,7 +89,7 @@ def past_runs(journal: Journal, settings: Settings, kind: Kind | None) -> list[P
     Where it is not known what the next one writes, they all have to be of one kind.
     """
     found: list[PastRun] = []
-    models, like = settings.models, kind
+    models, like, every = settings.models, kind, settings.review_every
     recorded = journal.last_events("ReviewDecided", FINISHED, settings, _LOOKED_AT)
     for run, payload in recorded.items():
         review, delivered = msgspec.json.decode(payload, type=_Review), journal.delivered(run)
@@ -103,7 +105,7 @@ def past_runs(journal: Journal, settings: Settings, kind: Kind | None) -> list[P
                 return []
             continue
         like = like or written
-        found.append(_past_run(review, delivered))
+        found.append(_past_run(review.trend, review.after, delivered, every))
         if len(found) == MOST:
             break
     return found[::-1]
@@ -127,7 +129,7 @@ def describe_experience(past: Sequence[PastRun], settings: Settings) -> str:
         return said if more > settings.passes else ""
     for enough in range(every, settings.passes, every):
         # What was delivered was there by then, and the rounds after it brought nothing more.
-        over = [run for run in past if run.since <= enough < run.rounds and run.trend < _RISING]
+        over = [run for run in past if run.since <= enough < run.rounds]
         if len(over) >= _MOSTLY * number:
             last = max(1, *(run.since for run in over))
             which = f"Y{runs}" if len(over) == number else f"{len(over)} of y{runs}"

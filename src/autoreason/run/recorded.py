@@ -245,7 +245,7 @@ def _forked_task(
         return replace(task, draft=_text(story, run, at_pass)), settings
     # The same task with the result's files as its start.
     if at_pass is not None:
-        raise InvalidInput(f"run {run} has no passes; a fork starts from its result")
+        raise InvalidInput(f"run {run} has no rounds; a fork starts from its result")
     check_function(run, task, evaluate, "fork")
     if evaluate:
         check_evaluate(evaluate)
@@ -264,7 +264,7 @@ def _text(story: Story, run: str, at_pass: int | None) -> str:
     after += [text for each, text in steps if isinstance(each, RecordedPass)]
     if at_pass is None or not 0 <= at_pass < len(after):
         decided = len(story.trajectory)
-        none = "" if at_pass is None else f" after pass {at_pass}; it has {decided} decided passes"
+        none = "" if at_pass is None else f" after round {at_pass}; {decided} rounds are over"
         raise InvalidInput(f"run {run} has no text to start from{none}; name one that has")
     return after[at_pass].text
 

@@ -237,7 +237,7 @@ class Result(Report):
             how = f"won by {statements.winners(won)}"
             settings = self.story.settings
             if settings and not (settings.job.is_tournament and settings.judges):
-                how = "each text accepted without a vote"
+                how = "new texts accepted without a vote" if {*won} - {"A", "?"} else "no new text"
             rows.append(("Passes", f"{len(won)}, {how}"))
         work = self.story.task.work if self.story.task else None
         if isinstance(work, Metric):

@@ -312,7 +312,7 @@ def describe_pilots(pilots: Sequence[Pilot], noun: str = "pilot") -> str:
         said.append(f"in {count(len(judged), noun)} {votes}")
     if known := [each for each in pilots if each.judges and each.note]:
         counts = "counts" if len(known) == 1 else "count"
-        said.append(f"{count(len(known), noun)} {counts} by what code sees, without judges")
+        said.append(f"{count(len(known), noun)} {counts} without fresh judges")
     return "; ".join(said) or f"no {noun} says anything"
 
 

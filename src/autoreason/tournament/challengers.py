@@ -261,7 +261,7 @@ MAX_RIVALS = 4
 
 
 async def challenge(
-    context: JobContext, number: int, incumbent: str, problems: str
+    context: JobContext, number: int, incumbent: str, problems: str, ranked: Sequence[str] = ()
 ) -> dict[events.Slot, str]:
     settings = context.settings
     challengers: dict[events.Slot, str] = {}
@@ -278,7 +278,7 @@ async def challenge(
     revisions = dict(zip(revisers, written, strict=True))
     for slot, revision in revisions.items():
         checked = await guard.check(slot, revision) if listed else revision
-        others = (incumbent, *challengers.values())
+        others = (incumbent, *ranked, *challengers.values())
         if text := admit(context, number, slot, checked, others, listed=listed):
             challengers[slot] = text
     texts = [
@@ -292,7 +292,7 @@ async def challenge(
     revised = texts[turn(number, len(texts))]
     synthesis = await _synthesize(context, number, incumbent, revised)
     checked = synthesis if isinstance(synthesis, WorseText) else await guard.check("AB", synthesis)
-    if text := admit(context, number, "AB", checked, (incumbent, *texts)):
+    if text := admit(context, number, "AB", checked, (incumbent, *ranked, *texts)):
         challengers["AB"] = text
     return challengers
 

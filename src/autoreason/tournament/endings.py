@@ -19,7 +19,7 @@ from autoreason.story import ALTERNATIVES, CONFIRMATION, Story
 from autoreason.tournament import statements
 from autoreason.tournament.edits import undecided
 from autoreason.tournament.evidence import longer_preferred_in
-from autoreason.tournament.rounds import found_nothing, name_text, no_fault
+from autoreason.tournament.rounds import describe_back, found_nothing, name_text, no_fault
 from autoreason.tournament.statements import DROPPED, first_draft, heard, violations, written_with
 from autoreason.wording import BECOME, KINDS
 
@@ -106,8 +106,7 @@ def _preference(story: Story, delivered: events.Delivered) -> list[str]:
         return [f"You have {draft}: {unread if review.winner is None else put}.", stopped]
     if not story.trajectory:
         return [f"You have {draft}: {stopped[0].lower()}{stopped[1:]}"]
-    rounds = count(len(story.trajectory), "round")
-    kept = f"You have {draft}: in {rounds} {_nothing_beat(story)}."
+    kept = f"You have {draft}: in {count(len(story.trajectory), 'round')} {_nothing_beat(story)}."
     return [kept, *([] if delivered.ended_by == "survivals" else [stopped])]
 
 
@@ -158,9 +157,9 @@ def _stopped(story: Story, delivered: events.Delivered) -> str:
     row = f"{k} times in a row" if k > 1 else "once"
     match delivered.ended_by:
         case "survivals" if k:
-            is_last = story.incumbent is None or story.incumbent.text == delivered.text
+            is_last = not story.passes or story.passes[-1].incumbent == delivered.text
             it = "it" if is_last else "the text so far"
-            return f"{after}: {row} {_nothing_beat(story, k, it)}."
+            return f"{after}: {row} {_nothing_beat(story, k, it)}{describe_back(story)}."
         case "passes":
             judged = settings and settings.judges and k and not settings.review_every
             open_end = f"; it was not yet kept {row}" if judged else ""
@@ -187,11 +186,13 @@ def _paused(story: Story, spent: Spent, seconds: float | None, name: str, resume
     last += [f"{resume}   goes on; nothing is paid twice"] if resume else []
     if story.status == "budget":
         limit = _limit_of(story)
-        text = " You have the text so far." if story.text else ""
+        text = f" You have {name_text(story.origin, story)}." if story.origin else ""
         # Behind the limit of time, a reason has what the provider answered last instead of a reply.
         failed = story.reason.partition("; ")[2] if story.limit == "seconds" else ""
         waiting = f", while {failed}" if failed else ""
         head = f"Paused at your limit{f' of {limit}' if limit else ''}{within}{waiting}.{text}"
+        if story.reason.startswith("a pass takes"):
+            head = f"Paused: a round would not fit your limit of {limit}.{text}"
         asked = [NOT_ASKED.format(the_draft(story.draft), " yet")] if story.passes else []
         return [head, *asked, *last]
     if story.status == "stopped":

@@ -9,7 +9,7 @@ from math import inf
 from msgspec.structs import replace
 
 from autoreason.contract import count_words
-from autoreason.errors import InvalidInput
+from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import CandidateDropped, Delivered, Incumbent, Slot, Status
 from autoreason.jobs.context import Excess, JobContext
 from autoreason.jobs.job import Plan, Plans
@@ -24,7 +24,7 @@ from autoreason.tournament.edits import find_excess
 from autoreason.tournament.evidence import survival_chances
 from autoreason.tournament.judges import JUDGE_PROMPTS, seat_calls
 from autoreason.tournament.panel import CodeJudges, confirm, review, review_seats
-from autoreason.tournament.rounds import describe_split
+from autoreason.tournament.rounds import describe_back, describe_split
 from autoreason.tournament.strategy import (
     Ending,
     ShareChanged,
@@ -213,14 +213,15 @@ class Tournament(Strategy):
             await self._run_pass(number)
             if self.settings.review_every and not number % self.settings.review_every:
                 await self._review(number)
+        chosen = await self._review(number)
         status: Status = "capped"
         if self.story.streak >= self.settings.k:
             status = "converged"
             survived = f"{describe_survivals(self.story.streak)}{self._describe_streak()}"
-            ending = Ending("survivals", survived)
+            ending = Ending("survivals", f"{survived}{describe_back(self.story)}")
         elif ending and ending.ended_by == "review":
             status = "done"
-        winner = await confirm(self.context, self.story.incumbents[0], await self._review(number))
+        winner = await confirm(self.context, self.story.incumbents[0], chosen)
         return self.deliver(status, ending or self.why_capped(number), winner)
 
     async def _review(self, number: int) -> Incumbent:
@@ -230,6 +231,9 @@ class Tournament(Strategy):
             stage, after = (sub_key(REVIEW, number), number) if several else (REVIEW, 0)
             line, kept = self.story.incumbents, self.story.reviewed
             await review(self.context, line, kept, stage=stage, code=self._code, after=after)
+            recent = [each.number for each in self.story.reviews[-2:] if not each.verdict]
+            if recent[1:] and recent[0] > self.context.recovery.forgiven:
+                raise PanelFailed("too few rankings of two reviews in a row could be read")
         return self.story.chosen or self.incumbent
 
     @classmethod
@@ -237,7 +241,10 @@ class Tournament(Strategy):
         super().check(settings)
         most = max_lead(settings.voting, ballot_size(settings), settings.judges)
         if settings.required_lead > max(1, most):
-            raise InvalidInput(f"no text can lead by `required_lead`; give {most} or less")
+            fix = (
+                f"give {most} or less" if settings.judges else "no judge sees rounds: set `judges`"
+            )
+            raise InvalidInput(f"no text can lead by `required_lead`; {fix}")
 
     @classmethod
     def check_task(cls, task: Task, settings: Settings) -> None:
@@ -314,7 +321,11 @@ class Tournament(Strategy):
         if findings.outcome != "none":
             excess = partial(self._find_excess, incumbent.text, missing=findings.missing)
             context = dataclasses.replace(self.context, find_excess=excess)
-            challengers = await challenge(context, number, incumbent.text, findings.problems)
+            reviews = [each.decided for each in self.story.reviews if each.decided]
+            ranked = [each.text for one in reviews for each in one.texts]
+            challengers = await challenge(
+                context, number, incumbent.text, findings.problems, ranked
+            )
         if not challengers:
             if not incumbent.keeps_contract:
                 self._weakness = self._weakness or "it cannot put right what breaks the contract"

@@ -141,6 +141,14 @@ def name_text(name: str, story: Story) -> str:
     return f"draft {words[1]}" if story.is_sampling else f"the text of round {words[1]}"
 
 
+def describe_back(story: Story) -> str:
+    """`; a review went back to the text of round 6`; empty where the text of the last round stays."""
+    chosen = story.chosen if story.passes else None
+    if chosen is None or chosen.text == story.passes[-1].incumbent:
+        return ""
+    return f"; a review went back to {name_text(chosen.name, story)}"
+
+
 def name_origin(text: events.Incumbent) -> str:
     """`round 3`, `first draft`."""
     return f"round {text.since}" if text.since else KINDS["draft"].name

@@ -55,16 +55,14 @@ def find_ending(
     if why := _plateau(story, settings, changed):
         return Ending("plateau", why)
     winners = [each.decided.winner for each in story.reviews if each.decided]
-    if winners[-2:] == [None, None]:
-        return Ending("review", "too few rankings of two reviews in a row could be read")
-    if ends_by_review(winners, settings):
+    if winners[-1:] != [None] and ends_by_review(winners, settings):
         text = name_text(next(filter(None, reversed(winners))), story).replace("the text", "that")
         return Ending("review", f"later texts no longer ranked above {text}")
     return None
 
 
 def ends_by_review(winners: Sequence[str | None], settings: Settings) -> bool:
-    """Whether the last of enough reviews put the same text first as the one before it, or two could not be read."""
+    """Whether the last of enough reviews put the same text first as the one before it, or two pause it, unread."""
     first = [name for name in winners if name]
     enough = settings.review_every > 0 and len(first) >= settings.min_reviews
     return winners[-2:] == [None, None] or (enough and first[-1] == first[-2])
