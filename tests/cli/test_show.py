@@ -39,7 +39,7 @@ def test_each_round_is_a_line_with_one_judges_words_without_the_names_it_knew(
 ) -> None:
     shown = finished("show").out.splitlines()
     title, first, stopped, _, draft, one, *others, review, _, more = shown
-    assert title.startswith("Write one sentence · ")
+    assert title.startswith("Write of tides · ")
     assert first == "9 of 9 fresh judges prefer it to the first draft."
     assert stopped == "Stopped after 4 rounds: 3 times in a row no rewrite and no merge beat it."
     assert draft == "○ first draft  5 words"

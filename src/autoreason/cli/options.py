@@ -232,6 +232,7 @@ server_option = setting(
     "--base-url [PROVIDER=]URL...",
     callback=_read_servers,
     help="A server of your own; repeatable.",
+    rare=True,
 )
 batch_option = setting("batch", rare=True)
 
@@ -280,7 +281,10 @@ contract_options = group(
         "sections", "--section HEADING...", name="sections", help="Must be there; repeatable."
     ),
     _contract(
-        "must_include", "--must-include TEXT...", help="Words, or /regex/; also --must-not-include."
+        "must_include",
+        "--must-include TEXT...",
+        help="Words, or /regex/; also --must-not-include.",
+        rare=True,
     ),
     _contract("must_not_include", "--must-not-include TEXT...", rare=True),
     _contract("format", rare=True),
@@ -291,7 +295,7 @@ contract_options = group(
     ),
     _contract("checks", "--check FILE.py:NAME...", name="checks", rare=True),
     _contract("keep", "--keep KIND...", type=click.Choice(get_args(Keep)), rare=True),
-    option("--no-keep", "Facts of your draft may change; else they must stay."),
+    option("--no-keep", "Facts of your draft may change; else they must stay.", rare=True),
 )
 _LIMITS = "Limits on the run, resumes included"
 limit_options = group(

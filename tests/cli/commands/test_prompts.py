@@ -18,7 +18,7 @@ def test_prompts_are_listed_shown_and_exported(
     inside: Inside, more: list[str], writes: str | None
 ) -> None:
     listed = inside("prompts", *more).out
-    assert "candidates*, boundary, lens, " in listed
+    assert "candidates*, boundary, " in listed
     shown = inside("prompts", "judge", *more).out
     assert "the texts or programs to rank" in shown
     assert "# Your part: judge" in shown
@@ -37,7 +37,9 @@ def test_prompts_are_of_one_kind(inside: Inside) -> None:
 
 
 def test_a_prompt_that_is_not_there_names_those_that_are(inside: Inside) -> None:
-    assert "the prompts are author, ballot_again" in inside("prompts", "nosuch").sentence
+    assert (
+        "the prompts are alternatives, author, ballot_again" in inside("prompts", "nosuch").sentence
+    )
 
 
 def test_what_is_exported_is_what_a_run_says(shell: Shell) -> None:

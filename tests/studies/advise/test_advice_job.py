@@ -140,7 +140,8 @@ async def test_revisions_that_judges_like_less_end_in_one_draft(journal: Journal
 
 
 async def test_a_draft_that_is_given_is_what_pilots_begin_from(journal: Journal) -> None:
-    task = Task(brief="Write a note.", draft="Grade 1. The machine is here.")
+    free = Contract(keep=())
+    task = Task(brief="Write a note.", draft="Grade 1. The machine is here.", contract=free)
     result = await advised(journal, cast(by_grade), task)
     assert result.report.advice == "run it"
     assert result.story.of(PilotFinished)[0].draft == task.draft
