@@ -10,7 +10,7 @@ DOCS := $(VENV)/.docs-installed
 BYTECODE := $(VENV)/.compiled
 # Half of the tests wait most of the time: for limits to pass, for processes to end, for pages to load.
 WORKERS := -n 4 --dist worksteal
-# A run that a model of this size ends in about two minutes of processor time.
+# A run that a model of this size ends in a minute or two of processor time.
 SHORT := --prompts src/autoreason/prompts/short --rounds 5 -k 1 --set review_every=2 --set reviewers=3 \
 	--set confirmation=3 --seed 2
 COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgrade --generate-hashes \
