@@ -45,7 +45,7 @@ LANGUAGES: dict[str, str] = dict(each.split() for each in _NAMES.split(", "))
 _EMOJI = r"/\p{Emoji_Presentation}|\p{Extended_Pictographic}\uFE0F/"
 _FEWEST_TO_TELL = 8
 _SURE = 0.9
-"""Words and confidence from which a language is told: 7 of 10,500 pieces of manuals were told wrong."""
+"""Words and confidence from which a language counts: of 10,500 pieces of manuals 7 were read wrong."""
 _ENDED = re.compile(r"[.!?…:][\"'”’“»)*_]*\Z")
 _GAP = re.compile(r"\n[ \t]*\n\s*")
 _SENTENCE_GAP = re.compile(
@@ -343,7 +343,7 @@ def _load_detector() -> Any:
 
 @lru_cache(64)
 def _find_language(text: str) -> str:
-    """The language of a text; empty where it cannot be told."""
+    """The language of a text; empty where that is not clear."""
     prose = CODE_BLOCK.sub("", text)
     found, sure = _load_detector().classify(prose)
     return found if count_words(prose) >= _FEWEST_TO_TELL and sure >= _SURE else ""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _RESUME = re.compile(r"[;,][^;,]*`autoreason resume.*", re.DOTALL)
 _RISKS = ("money", "dates", "quotes", "links", "numbers", "names")
-"""Facts that nobody gave, the dearest first."""
+"""Facts that nobody gave, the riskiest first."""
 NOT_ASKED = "Whether fresh judges prefer it to {} was not asked{}."
 
 
