@@ -86,9 +86,9 @@ def could_choose(row: ChoiceRun, least: float) -> bool:
 
 def as_table(arms: dict[float, list[ChoiceRun]]) -> str:
     """One row an arm, as Markdown."""
-    heads = ("must differ", "three texts", "three of what 40 % recorded", "two texts")
+    heads = ("must differ", "three texts", "three of what 40 % recorded")
     lines: list[tuple[str, ...]] = [
-        (*heads, "words that differ", "at least", "pairs that begin alike", "calls", "failed")
+        (*heads, "words that differ", "pairs that begin alike", "calls", "failed")
     ]
     lines.append(("---",) * len(lines[0]))
     for least, every in arms.items():
@@ -98,11 +98,11 @@ def as_table(arms: dict[float, list[ChoiceRun]]) -> str:
             continue
         apart = [share_changed(*pair) for pair in pairs]
         begin = sum(a.casefold().split()[:1] == b.casefold().split()[:1] for a, b in pairs)
-        three, two = (sum(len(row.texts) >= n for row in rows) for n in (WANTED, WANTED - 1))
+        three = sum(len(row.texts) == WANTED for row in rows)
         could = sum(could_choose(row, least) for row in arms[PRESENT])
         of, calls = f" of {len(rows)}", f"{fmean(row.calls for row in rows):.1f}"
-        cells = (f"{least:.0%}", f"{three}{of}", f"{could} of {len(arms[PRESENT])}", f"{two}{of}")
-        spread = (f"{fmean(apart):.0%}", f"{min(apart):.0%}", f"{begin} of {len(pairs)}")
+        cells = (f"{least:.0%}", f"{three}{of}", f"{could} of {len(arms[PRESENT])}")
+        spread = (f"{fmean(apart):.0%}", f"{begin} of {len(pairs)}")
         lines.append((*cells, *spread, calls, str(len(every) - len(rows))))
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
