@@ -2,8 +2,9 @@
 
     python -m benchmarks.real.facts --base-url http://127.0.0.1:8077/v1 --model openai/qwen --out out/
 
-Arms: `free` (`--no-keep`) and `kept` (the default of drafts; of briefs `--keep all`). One line of JSON for each run is
-put into the folder; a second start asks only for what is missing. What is lost is counted by the same code as in a run.
+Arms: `free` (`--no-keep`) and `kept` (the default of drafts; of briefs `--keep all`), and for drafts alone `light`, the
+same with `--edit light`: `--arms kept light --briefs --seeds 930 931`. One line of JSON for each run is put into the
+folder; a second start asks only for what is missing. What is lost is counted by the same code as in a run.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from autoreason import read_task, refine
 from autoreason.contract import count_words
 from autoreason.errors import AutoreasonError
 from autoreason.task import Task
+from autoreason.tournament.edits import count_changed
 
 _HERE = Path(__file__).parent
-ARMS: dict[str, Any] = {"free": False, "kept": True}
+ARMS: dict[str, Any] = {"free": {}, "kept": {}, "light": {"edit": "light"}}
 _RULE = "keep"
 
 
@@ -45,6 +47,8 @@ class FactRun(Struct, frozen=True, kw_only=True):
     calls: int = 0
     growth: float = 1.0
     """Words of the text for each of the first draft."""
+    changed: float = 0.0
+    """Words that are another, gone or new, for each of the first draft."""
 
 
 def tasks(drafts: Path, briefs: Sequence[Path]) -> dict[str, Task]:
@@ -63,20 +67,22 @@ async def run_one(
     """One run, and what its text states of what was given."""
     everything = ("draft",) if task.draft else ("all",)
     strict = replace(task, contract=replace(task.contract, keep=everything))
-    given = strict if ARMS[arm] else replace(task, contract=replace(task.contract, keep=()))
+    free = replace(task, contract=replace(task.contract, keep=()))
     try:
         result = await refine.aio(
-            given,
+            free if arm == "free" else strict,
             options.model,
             base_url=options.base_url,
             seed=seed,
             journal=options.out / f"{arm}-{name}-{seed}.db",
+            **ARMS[arm],
         )
         text = result.text
     except AutoreasonError as error:
         return FactRun(task=name, seed=seed, error=str(error))
     broken = strict.violations(text)
     first = result.story.draft
+    words, changed = count_changed(first.text if first else text, text)
     return FactRun(
         task=name,
         seed=seed,
@@ -86,6 +92,7 @@ async def run_one(
         is_draft=first is not None and first.text == text,
         calls=result.spent.calls,
         growth=count_words(text) / max(1, first.words) if first else 1.0,
+        changed=changed / words,
     )
 
 
@@ -98,7 +105,8 @@ def as_table(arms: dict[str, list[FactRun]], kind: str) -> str:
         "added",
         "other limits kept",
     )
-    heads += ("first draft delivered", "calls", "median length", "failed")
+    heads += ("first draft delivered", "calls", "median length")
+    heads += ("words changed", "at most", "failed")
     lines: list[tuple[str, ...]] = [heads, ("---",) * len(heads)]
     for arm, every in arms.items():
         rows = [row for row in every if not row.error]
@@ -114,8 +122,10 @@ def as_table(arms: dict[str, list[FactRun]], kind: str) -> str:
         of = f" of {len(rows)}"
         cells = (f"{counts[0]}{of}", str(counts[1]), str(counts[2]), f"{counts[3]}{of}")
         calls, length = fmean(row.calls for row in rows), median(row.growth for row in rows)
-        last = (f"{counts[4]}{of}", f"{calls:.1f}", f"{length:.2f}", str(len(every) - len(rows)))
-        lines.append((arm, *cells, *last))
+        middle = (f"{counts[4]}{of}", f"{calls:.1f}", f"{length:.2f}")
+        changed = [row.changed for row in rows]
+        last = (f"{median(changed):.0%}", f"{max(changed):.0%}", str(len(every) - len(rows)))
+        lines.append((arm, *cells, *middle, *last))
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -132,6 +142,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--drafts", type=Path, default=_HERE / "drafts", metavar="DIR")
     briefs = [_HERE / "briefs"]
     parser.add_argument("--briefs", type=Path, nargs="*", default=briefs, metavar="DIR")
+    parser.add_argument("--arms", nargs="+", default=["free", "kept"], choices=ARMS, metavar="NAME")
     parser.add_argument("--seeds", type=int, nargs="+", default=[920, 921, 922])
     return parser
 
@@ -152,7 +163,7 @@ def main() -> None:
     options = parser().parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     arms = {}
-    for arm in ARMS:
+    for arm in options.arms:
         file = Path(options.out, f"{arm}.jsonl")
         if not file.exists():
             rows = asyncio.run(run_arm(arm, options))
