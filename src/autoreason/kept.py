@@ -81,6 +81,8 @@ _Loss = tuple[Fact, Fact | None, str]
 
 @lru_cache(64)
 def _losses(given: Given, text: str, said: tuple[str, ...] = ()) -> tuple[_Loss, ...]:
+    if not given.keep:
+        return ()
     words, sources = count_words(given.draft), [*given[3:5], without_limits(given.brief)]
     # Nothing by default where a draft must lose more than half of its words.
     of_draft = 2 * (given.max_words or words) >= words

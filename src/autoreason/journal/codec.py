@@ -226,19 +226,17 @@ def _cut_all(value: Any) -> str | tuple[str, ...]:
     return json if len(json) < _WORTH_CUTTING else cut(json, _texts_in(value))
 
 
-def _texts_in(value: Any) -> Iterator[str]:
+def _texts_in(value: Any) -> list[str]:
     """The texts in a value that a run may record again, in the order of its JSON."""
     if isinstance(value, str):
-        yield value
-    elif isinstance(value, Struct):
-        for name in value.__struct_fields__:
-            if name not in _RECORDED_ONCE:
-                yield from _texts_in(getattr(value, name))
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _texts_in(each)
-    elif isinstance(value, tuple):
-        yield from (each.text for each in value if isinstance(each, Entry))
+        return [value] if len(value) >= _MIN_LENGTH else []
+    if isinstance(value, tuple):
+        return [each.text for each in value if isinstance(each, Entry)]
+    inner: Iterable[Any] = value.values() if isinstance(value, dict) else ()
+    if isinstance(value, Struct):
+        names = value.__struct_fields__
+        inner = (getattr(value, name) for name in names if name not in _RECORDED_ONCE)
+    return [text for each in inner if each for text in _texts_in(each)]
 
 
 def write_text(text: str) -> str:

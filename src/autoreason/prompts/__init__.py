@@ -97,6 +97,7 @@ def built_in(*, small: bool = False, writes: str | None = None) -> PromptSet:
     return PromptSet(sources | _read_all(_BUILT_IN / "small") if small else sources)
 
 
+@cache
 def _read_all(folder: Path) -> dict[str, str]:
     return {path.stem: path.read_text("utf-8") for path in sorted(folder.glob("*.md"))}
 

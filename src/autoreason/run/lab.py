@@ -48,8 +48,6 @@ from autoreason.run.record import name_and_journal, task_and_settings, use_journ
 from autoreason.run.result import StopSwitch, StudyResult
 from autoreason.run.verbs import LabOptions, RecordedRun, RunHooks, checked, compute, door
 from autoreason.settings import DEFAULT_MODEL, Models, Settings
-from autoreason.studies.lab_comparisons import add_repeats, repeats_to_add
-from autoreason.studies.lab_report import LabReport, lab_report
 from autoreason.studies.lab_suite import (
     CellQuery,
     CellResult,
@@ -66,6 +64,7 @@ if TYPE_CHECKING:
     from autoreason.artifacts.evaluators import Evaluate
     from autoreason.run.research import PreparedResearch
     from autoreason.studies.lab_file import SuiteFile, TaskSource
+    from autoreason.studies.lab_report import LabReport
 
 
 class CellService:
@@ -171,7 +170,7 @@ class NothingToAdd(Exception):
     """A suite has all repeats that its rule asks for."""
 
 
-class PreparedLab(PreparedRun[StudyResult[LabReport]], frozen=True, kw_only=True):
+class PreparedLab(PreparedRun[StudyResult["LabReport"]], frozen=True, kw_only=True):
     prompts: PromptSet = PromptSet({})
     evaluators: tuple[PreparedResearch, ...] = ()
     anyway: bool = False
@@ -406,6 +405,10 @@ def prepare_suite(
 @checked
 def prepare_add(run: RecordedRun, **options: Unpack[LabOptions]) -> PreparedLab:
     """A suite with more repeats where its rule asks for them; the cells it has are not run again."""
+    # Reports are read by few of those that run cells.
+    from autoreason.studies.lab_comparisons import add_repeats, repeats_to_add
+    from autoreason.studies.lab_report import lab_report
+
     name, place = name_and_journal(run, options.get("journal"))
     with use_journal(place) as journal:
         row = journal.find(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -15,12 +15,14 @@ from autoreason.programs.assignment import Assignment, Examined, assignments_of
 from autoreason.programs.events import Solved, solved_in
 from autoreason.report.report import Section, plain_values
 from autoreason.run.result import StudyResult, ending, run_fields
-from autoreason.studies.lab_report import LabReport, lab_files
 from autoreason.studies.lab_suite import CellFinished, suite_of
+
+if TYPE_CHECKING:
+    from autoreason.studies.lab_report import LabReport  # noqa: F401 (quoted below)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Solution(StudyResult[LabReport]):
+class Solution(StudyResult["LabReport"]):
     """The result for a problem, or for a set of them, which is a suite and has its report."""
 
     @property
@@ -134,6 +136,8 @@ class Solution(StudyResult[LabReport]):
     def to_files(self, about: Mapping[str, str] | None = None) -> dict[str, str]:
         if self.one:
             return super().to_files(about) | events.program_files(self.solved)
+        from autoreason.studies.lab_report import lab_files
+
         return lab_files(self.report, self.story.of(CellFinished))
 
 
