@@ -26,6 +26,7 @@ from autoreason.artifacts.research_history import EndTested, FinalistsMeasured, 
 from autoreason.artifacts.research_report import ResearchReport, TrialRow
 from autoreason.artifacts.research_task import TaskKeys
 from autoreason.cli.arguments import settings_of
+from autoreason.cli.commands.judging import certify
 from autoreason.events import Evidence, Preference, Survival, Verdict
 from autoreason.exchange import Spent
 from autoreason.models.doubles import EchoModel, ScriptedModel
@@ -40,6 +41,7 @@ from autoreason.stats import Estimate, Test
 from autoreason.studies.audit import Audit
 from autoreason.studies.audit_findings import AuditFinding
 from autoreason.studies.certificate import Certificate, CertificateFinding
+from autoreason.studies.certificate_questions import defect_questions, other_questions
 from autoreason.studies.lab_arms import DifficultyShares, LabArm
 from autoreason.studies.lab_comparisons import ArmPair
 from autoreason.studies.lab_file import ARM_KEYS
@@ -184,6 +186,13 @@ async def test_the_strategy_for_programs_that_is_shown_can_be_run(tmp_path: Path
     assert (solved.attempts, solved.spent.calls) == (4, 4)
 
 
+def test_help_and_page_say_how_many_questions_a_judge_is_asked() -> None:
+    count = len(defect_questions(1)) + len(other_questions(1, 1))
+    assert f"asked {count} questions" in str(certify.help)
+    page = (ROOT / "docs" / "judging.md").read_text("utf-8")
+    assert f"asks a judge {count} questions" in page
+
+
 def test_every_key_of_front_matter_is_in_the_table() -> None:
     page = (ROOT / "docs" / "writing.md").read_text("utf-8")
     table = page.partition("## Limits")[2].partition("\n\nA text that")[0]
@@ -274,7 +283,7 @@ def test_every_field_that_research_prints_is_on_the_page(
     page = (ROOT / "docs" / "json.md").read_text("utf-8")
     for section, printed in (
         ("`research`", result.to_dict()),
-        ("`research --dry-run`", {**dry.to_dict(), "task": {}, "settings": {}, "request": {}}),
+        ("`--dry-run`", {**dry.to_dict(), "task": {}, "settings": {}, "request": {}}),
         ("`research check`", check.to_dict()),
     ):
         words = {*documented(page, section), *documented(page, "Every run")}

@@ -165,10 +165,10 @@ def compare(brief: str, **values: Any) -> PreparedRun[Any]:
 def certify(model: str, **values: Any) -> PreparedRun[Any]:
     """Measure a judge before it is trusted.
 
-    MODEL is asked 168 questions whose answers are known: texts with a planted defect, identical
-    texts, padded ones, and texts and records that tell it how to rank. It fails where the interval of a
-    share rules out what a sound judge does; what is left open is said, with the questions that would
-    decide it. The result is kept, and listed by `autoreason models --certificates`. A run warns of a
+    MODEL is asked 180 questions whose answers are known: texts with a planted defect, identical
+    texts, padded ones, nine at once, and texts and records that tell it how to rank. It fails where the
+    interval of a share rules out what a sound judge does; what is left open is said, with the questions
+    that would decide it. The result is kept, and listed by `autoreason models --certificates`. A run warns of a
     judge that failed, and asks one that failed on defects or readable rankings in fewer words. Exit
     status 0 whether it passed or failed.
 
