@@ -82,7 +82,7 @@ _ALL_COMMANDS: tuple[codec.CommandKind, ...] = ("stop", "accept", "guide")
 _MAX_INTEGER = 2**63 - 1
 _FIRST_PAGE, _MAX_PAGE = 20, 5000
 """Runs that a list reads at once."""
-_COMMAND_REFRESH = 0.1
+_COMMAND_REFRESH = 0.4
 """Seconds for which the list of runs with commands is kept."""
 
 
@@ -524,7 +524,7 @@ class Journal:
         return bool(list(self._read(sql.ACCEPTED, (run,))))
 
     def runs_with_commands(self) -> frozenset[str]:
-        """Runs with pending commands, as of a tenth of a second ago at most."""
+        """Runs with pending commands, as of half a second ago at most."""
         # Every run of a process keeps asking; one query serves them all.
         if monotonic() >= self._checked_at + _COMMAND_REFRESH:
             self._commanded_runs = frozenset(run for (run,) in self._read(sql.COMMANDED))
