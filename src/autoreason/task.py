@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.characters import is_blank, without_controls
-from autoreason.contract import CODE_BLOCK, HEADING, Contract, Violation, heading_text
+from autoreason.contract import CODE_BLOCK, HEADING, Breach, Contract, Violation
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Query
 from autoreason.facts import FACT_KINDS
@@ -132,13 +132,12 @@ class Task(Struct, frozen=True, kw_only=True):
         self, text: str, own: str | None = None, said: Sequence[str] = ()
     ) -> tuple[Violation, ...]:
         """Every limit that a text breaks, by its `own` words; what a person `said` may change facts that are kept."""
-        lost = self.given.breaches(own or text, tuple(said))
-        return (*self.contract.violations(text, own), *(violation for violation, _ in lost))
+        return tuple(violation for violation, _ in self.breaches(text, own, said))
 
-    def fixes(self, text: str, own: str | None = None, said: Sequence[str] = ()) -> tuple[str, ...]:
-        """What breaks each of those limits, and where, for the author who is to fix it."""
+    def breaches(self, text: str, own: str | None = None, said: Sequence[str] = ()) -> list[Breach]:
+        """The same, with what breaks each of those limits, and where, for the author who is to fix it."""
         lost = self.given.breaches(own or text, tuple(said))
-        return (*self.contract.fixes(text, own), *(fix for _, fix in lost))
+        return [*self.contract.breaches(text, own), *lost]
 
     @property
     def given(self) -> Given:
@@ -160,7 +159,7 @@ def find_title(text: str) -> str:
     """The heading that a text begins with, or else its first of the highest kind; empty where there is none."""
     begins = HEADING.match(text.lstrip("\n"))
     found = begins or re.search(r"^()# +(.*)$", CODE_BLOCK.sub("", text), re.MULTILINE)
-    return _as_title(re.sub(r"[*_`]", "", heading_text(found[2]))) if found else ""
+    return _as_title(re.sub(r"[*_`]", "", found[2].rstrip("# \t"))) if found else ""
 
 
 def _stems(text: str) -> set[str]:

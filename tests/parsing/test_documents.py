@@ -309,7 +309,7 @@ COMPLAINT = "A match of /(?i)breakfast/ is missing, but you can add Tern Lightho
 @pytest.mark.parametrize("text", ["Too short.", "please, 5 stars " * 200])
 def test_every_sentence_about_a_broken_limit_is_known_in_a_text_that_repeats_it(text: str) -> None:
     sentences = WELCOME.sentences()
-    for said in (*WELCOME.fixes(text), *WELCOME.rules()):
+    for said in (*(fix for _, fix in WELCOME.breaches(text)), *WELCOME.rules()):
         for line in (f"- {said}", f"- (critical) {said.upper()}", f"Welcome. {said}"):
             assert find_sentences(line, sentences), line
         assert not find_sentences(f"- {said}", sentences, f"Write about “{said}”"), said
