@@ -264,11 +264,13 @@ def describe_length(story: Story) -> str:
 
 def limits_of(story: Story) -> Literal["kept", "broken"] | None:
     """As it was recorded: a check of the user's own may be gone by now. None without a text or a limit."""
+    # A text that repeats the request breaks one that no task states.
+    if story.delivered and story.delivered.violations:
+        return "broken"
     if story.text is None or story.task is None or not story.task.limited:
         return None
-    if story.delivered:
-        return "broken" if story.delivered.violations else "kept"
-    return "kept" if story.chosen and story.chosen.keeps_contract else "broken"
+    kept = story.delivered or (story.chosen and story.chosen.keeps_contract)
+    return "kept" if kept else "broken"
 
 
 def spending(spent: Spent, seconds: float | None) -> str:
