@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from autoreason.errors import InvalidInput
-from autoreason.facts import FactKind
+from autoreason.facts import FactKind, sentence_around
 from autoreason.fields import check_fields, check_ranges
 from autoreason.plugins import absolute, load_function, short
 
@@ -22,9 +22,6 @@ _UNDERLINED = re.compile(r"^ {0,3}(\S.*)\n {0,3}(?:={2,}|-{2,})[ \t]*$", re.MULT
 CODE_BLOCK = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
 _WORD = re.compile(r"^[ \t>#*-]*\d{1,3}[.)](?=\s)|(?=\S*?[^\W_])(\S+)|\S+", re.MULTILINE)
 """The number of an item or a heading; or, as a group, a word; or what has neither letter nor digit."""
-_PASSAGE = re.compile(r"[^\n]*?(?:[.!?](?=\s)|(?=\n)|\Z)")
-"""A sentence, or a line where that is shorter."""
-_MAX_PASSAGE = 160
 _MATCH = "a match of "
 _SEARCH_SECONDS = 2.0
 """Processor time for one search: some patterns take forever on some texts."""
@@ -297,26 +294,25 @@ def _is_regex(item: str) -> bool:
     return len(item) > 2 and item.startswith("/") and item.endswith("/")
 
 
-def _found(item: str, text: str) -> bool:
+def _find(item: str, text: str) -> tuple[int, int] | None:
+    """Where a text has an item; None where it does not."""
     if not _is_regex(item):
-        return item in text
+        start = text.find(item)
+        return None if start < 0 else (start, start + len(item))
     # Most contracts have no pattern. It reads them as `re` does, and can give up in time.
     import regex
 
     try:
-        return regex.search(item[1:-1], text, timeout=_SEARCH_SECONDS) is not None
+        found = regex.search(item[1:-1], text, timeout=_SEARCH_SECONDS)
     except (regex.error, TimeoutError) as error:
         raise InvalidInput(f"{item} cannot be searched for ({error}); simplify it") from None
+    return found.span() if found else None
 
 
 def _place(item: str, text: str) -> str | None:
-    """The passage that contains an item, as the end of a sentence about it; None where the text does not."""
-    if not _found(item, text):
-        return None
-    passages = (found.group().strip() for found in _PASSAGE.finditer(text))
-    place = next((passage for passage in passages if _found(item, passage)), "")
-    cut = place if len(place) <= _MAX_PASSAGE else f"{place[:_MAX_PASSAGE]}…"
-    return f", in “{cut}”" if place else ""
+    """The sentence that contains an item, as the end of one about it; None where the text does not."""
+    span = _find(item, text)
+    return span and f", in “{sentence_around(text, *span)}”"
 
 
 def _quote(item: str) -> str:
@@ -327,7 +323,7 @@ _RULES: dict[str, tuple[str, str, Callable[[str, str], str | None]]] = {
     "emojis": ("Has no emojis.", "it has an emoji", lambda _, x: _place(_EMOJI, x)),
     "language": ("Is written in {}.", "it is not in {}", _find_other_language),
     "sections": ("Has a section headed {}.", "no heading {}", _miss_heading),
-    "must_include": ("Contains {}.", "{} is missing", lambda i, x: None if _found(i, x) else ""),
+    "must_include": ("Contains {}.", "{} is missing", lambda i, x: None if _find(i, x) else ""),
     "must_not_include": ("Does not contain {}.", "{} is there and must not be", _place),
     "markdown": ("Is written in Markdown.", "it is not Markdown", lambda *_: None),
     "plain": ("Is plain text without Markdown.", "it has Markdown", lambda _, x: _place(_MARKS, x)),

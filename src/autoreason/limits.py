@@ -73,11 +73,10 @@ def _load_grammar() -> dict[str, Any]:
     words = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
     given = words["numbers"].items()
     words["numbers"] = numbers = {each: int(n) for n, said in given for each in said.split("|")}
-    words["MANY"] = [each for each, n in numbers.items() if n > 1]
-    longest = "|".join(sorted(numbers, key=len, reverse=True))
-    words["NUMBER"] = rf"\d{{1,3}}(?:[.,]\d{{3}})+|\d{{1,5}}(?!\d)|(?:{longest})(?!\w)"
+    words["MANY"] = "|".join(each for each, n in numbers.items() if n > 1)
+    words["NUMBERS"] = "|".join(sorted(numbers, key=len, reverse=True))
     for name in ("units", "bounds", "after", "languages"):
-        words[name.upper()] = [f"(?P<{x}>{y})" for x, y in words[name].items()]
+        words[name.upper()] = "|".join(f"(?P<{x}>{y})" for x, y in words[name].items())
     words["phrases"] = {x: rf"(?<![\w$€£])(?:{y})(?!\w)" for x, y in words["phrases"].items()}
     words["names"] = "|".join(sorted(filter(str.isupper, words), key=len, reverse=True))
     return words
@@ -85,15 +84,11 @@ def _load_grammar() -> dict[str, Any]:
 
 @cache
 def _compile(pattern: str) -> re.Pattern[str]:
-    """A pattern of the grammar, once it is needed: a name in capitals stands for its entry, a list for alternatives."""
+    """A pattern of the grammar, when it is first needed: a name in capitals stands for its entry."""
     words = _load_grammar()
-
-    def expand(found: re.Match[str]) -> str:
-        entry = words[found[0]]
-        text = "|".join(entry) if isinstance(entry, list) else entry
-        return f"(?:{re.sub(words['names'], expand, text)})"
-
-    return re.compile(re.sub(words["names"], expand, pattern), re.IGNORECASE | re.DOTALL)
+    while re.search(words["names"], pattern):
+        pattern = re.sub(words["names"], lambda name: f"(?:{words[name[0]]})", pattern)
+    return re.compile(pattern, re.IGNORECASE | re.DOTALL)
 
 
 def _behind_order(sentence: str) -> str:

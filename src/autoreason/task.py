@@ -21,6 +21,7 @@ from autoreason.fields import check_call, check_fields, make_struct
 from autoreason.files import open_input
 from autoreason.kept import Given
 from autoreason.knowledge_records import Knowledge
+from autoreason.limits import add_limits
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _LOOKS_LIKE_A_FILE = re.compile(
@@ -227,15 +228,7 @@ def read_task(
         contract=make_contract(keys | overrides, name),
         criteria=read_criteria(criteria or given_criteria, f"{name}: "),
     )
-    return with_limits(check_task(task)) if limits_from_brief else check_task(task)
-
-
-def with_limits(task: Task) -> Task:
-    """The task with the limits that its brief states in prose."""
-    # It compiles a grammar, which a task without a brief in words does not need.
-    from autoreason.limits import add_limits
-
-    return replace(task, contract=add_limits(task.contract, task.brief))
+    return check_task(task, limits_from_brief=limits_from_brief)
 
 
 def read_criteria(given: object, where: str = "") -> tuple[str, ...]:
@@ -251,8 +244,8 @@ def read_criteria(given: object, where: str = "") -> tuple[str, ...]:
     return tuple(texts)
 
 
-def check_task(task: Task) -> Task:
-    """Return the task, with what it keeps by default; or refuse it where it is empty or cannot be recorded."""
+def check_task(task: Task, *, limits_from_brief: bool = False) -> Task:
+    """The task, with what it keeps by default, perhaps with limits in its brief's prose; or a refusal."""
     check_fields(task)
     for name, text in (("brief", task.brief), ("draft", task.draft)):
         if text is not None and is_blank(text):
@@ -270,6 +263,8 @@ def check_task(task: Task) -> Task:
         raise InvalidInput(f"there are too many `criteria`, or one is too long; {most}")
     if task.draft is not None and task.contract.keep is None:
         task = replace(task, contract=replace(task.contract, keep=("draft",)))
+    if limits_from_brief:
+        task = replace(task, contract=add_limits(task.contract, task.brief))
     return task
 
 

@@ -218,7 +218,7 @@ def test_recorded_texts_of_a_small_model_that_repeat_our_words_are_found(shared:
     assert all(without_opener(text) != text for text in announced)
     repeated = [text for text in texts if "Contains “" in text and "limits" not in text]
     assert repeated
-    assert all(find_leaks(text, rules=rules) for text in repeated)
+    assert all(find_sentences(text, rules) for text in repeated)
 
 
 PROMPTS = built_in().with_small()

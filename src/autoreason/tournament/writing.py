@@ -187,7 +187,7 @@ def _faults(context: JobContext, text: str) -> tuple[int, int, int]:
 
 def leaks_in(context: JobContext, text: str) -> tuple[str, ...]:
     """What gives a text away as one that a model was asked for."""
-    return find_leaks(text, *_sources(context), rules=context.task.rules())
+    return find_leaks(text, *_sources(context))
 
 
 def _sources(context: JobContext) -> tuple[str, ...]:
