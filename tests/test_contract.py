@@ -70,6 +70,11 @@ def test_a_text_keeps_a_rule_or_breaks_it(contract: Contract, keeps: str, breaks
     assert len(broken(contract, breaks)) == 1
 
 
+def test_a_text_too_short_to_tell_loads_no_detector(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("autoreason.contract._load_detector", None)
+    assert broken(Contract(language="de"), "Nice weather today, Tom!") == []
+
+
 def test_no_line_of_a_text_takes_long_to_be_looked_at() -> None:
     contract = Contract(sections=("Risks",), format="plain")
     started = time.process_time()
@@ -99,7 +104,7 @@ def test_the_rules_read_as_sentences() -> None:
     [
         ({"max_words": 0}, "`max_words` is 0"),
         ({"min_items": 5, "max_items": 2}, "min_items and max_items exclude each other"),
-        ({"must_include": ("/(/",)}, "not a regular expression"),
+        ({"must_include": ("/(/",)}, "cannot be searched for"),
         (
             {"must_include": ("x",), "must_not_include": ("x",)},
             "must_include and must_not_include exclude each other",

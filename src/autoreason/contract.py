@@ -29,8 +29,7 @@ _NAMES = "de German, en English, es Spanish, fr French, it Italian, nl Dutch, pt
 LANGUAGES: dict[str, str] = dict(each.split() for each in _NAMES.split(", "))
 _EMOJI = r"/\p{Emoji_Presentation}|\p{Extended_Pictographic}\uFE0F/"
 _MARKS = r"/(?m)^ {0,3}#{1,6}[ \t]|^[ \t]*```|\*\*\S|^[ \t]*[-*+][ \t]+\S|\[[^\]\n]+\]\([^)\n]+\)/"
-_FEWEST_TO_TELL = 8
-_SURE = 0.9
+_FEWEST_TO_TELL, _SURE = 8, 0.9
 """Words and confidence from which a language counts: of 10,500 pieces of manuals 7 were read wrong."""
 _ENDED = re.compile(r"[.!?…:][\"'”’“»)*_]*\Z")
 _GAP = re.compile(r"\n[ \t]*\n\s*")
@@ -116,13 +115,10 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if contrary:
             raise InvalidInput(f"{contrary[0]} exclude each other; change one")
         for item in (*self.sections, *self.must_include, *self.must_not_include):
-            try:
-                re.compile(item[1:-1] if _is_regex(item) else "")
-            except (re.error, RecursionError, OverflowError) as error:
-                why = f"is not a regular expression: {error}"
-                raise InvalidInput(f"{item} {why}; correct it or drop the slashes") from None
             if not item.strip():
                 raise InvalidInput("a text to look for is empty; write it or leave it out")
+            # A pattern that cannot be read is refused.
+            _find(item, "")
 
     @property
     def empty(self) -> bool:
@@ -157,15 +153,15 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         # A pattern may be repeated without the words that say what it is.
         return (*said, *(each.replace(_MATCH, "") for each in said if _MATCH in each))
 
-    def violations(self, text: str, own: str | None = None) -> tuple[Violation, ...]:
-        """Every rule that `text` breaks; empty when it keeps the contract.
+    def violations(self, text: str) -> tuple[Violation, ...]:
+        """Every rule that `text` breaks; empty when it keeps the contract."""
+        return tuple(violation for violation, _ in self.breaches(text))
+
+    def breaches(self, text: str, own: str | None = None) -> list[Breach]:
+        """The same, with what the author needs who is to fix it.
 
         What must be included is looked for in its `own` words, where some of them are only repeated.
         """
-        return tuple(violation for violation, _ in self.breaches(text, own))
-
-    def breaches(self, text: str, own: str | None = None) -> list[Breach]:
-        """The same, with what breaks each of those rules, and where, for the author who is to fix it."""
         words = {"must_include": text if own is None else own}
         return [each for rule in self.limits() for each in rule.find(words.get(rule.name, text))]
 
@@ -198,10 +194,8 @@ def _rule(name: str, sentence: str, broken: str, look: Callable[[str], str | Non
 def _check(name: str) -> Rule:
     """A check of the user's own; the first line of its docstring is what authors and judges read."""
     check = load_function("contract check", name, "a text", Sequence[str])
-    lines = (inspect.getdoc(check) or f"Passes the check “{short(name)}”.").splitlines()
-    return Rule(
-        "checks", lines[0], (), lambda text: [(Violation("checks", x), x) for x in check(text)]
-    )
+    said = (inspect.getdoc(check) or f"Passes the check “{short(name)}”.").splitlines()[0]
+    return Rule("checks", said, (), lambda text: [(Violation("checks", x), x) for x in check(text)])
 
 
 def _find_no_json(_: str, text: str) -> str | None:
@@ -258,7 +252,7 @@ def _name(number: int, unit: str) -> str:
 
 @lru_cache
 def _load_detector() -> Any:
-    # It takes a second, and few contracts name a language.
+    # It takes a second, two thirds of it to unpack the model, and few contracts name a language.
     from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
     detector = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
@@ -304,7 +298,7 @@ def _find(item: str, text: str) -> tuple[int, int] | None:
 
     try:
         found = regex.search(item[1:-1], text, timeout=_SEARCH_SECONDS)
-    except (regex.error, TimeoutError) as error:
+    except (regex.error, RecursionError, OverflowError, TimeoutError) as error:
         raise InvalidInput(f"{item} cannot be searched for ({error}); simplify it") from None
     return found.span() if found else None
 

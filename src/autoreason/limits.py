@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import asdict
 
-from autoreason.contract import CODE_BLOCK, Contract
+from autoreason.contract import CODE_BLOCK, COUNTED, Contract
 from autoreason.errors import InvalidInput
 
 _QUOTED = re.compile(
@@ -39,14 +39,13 @@ _HINTS = {
     "sections": "section|heading|abschnitt|überschrift",
     "other": r"\b(?:use|say|mention) |sections",
 }
-"""Without this a brief has no phrase of a kind, and its part of the grammar is not compiled."""
+"""Without this a brief has no phrase of a kind. All of the grammar takes 80 ms to compile, one kind 20 to 40."""
 _BREAK = re.compile(
     r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*+•–]|\d+[.)])[ \t])|\n(?=#)|(?<=[^\s.][.!?])[\"”»)]*\s+(?=[^\sa-zà-ÿ\d(])"
     r"|(?<=:)[ \t]*\n|\n(?=[^\n]{1,60}\n[A-ZÄÖÜ])"
 )
 """Where a sentence, an item or a short line ends."""
 _AND = re.compile(r",? (?:and|und|et|y|e|&) |, ")
-_UNITS = ("words", "characters", "sentences", "paragraphs", "items")
 _STATED = {"up", "down", "most", "least", "exact", "about", "high"}
 _LISTS = ("must_include", "must_not_include")
 _FEW = 20
@@ -100,10 +99,9 @@ def _behind_order(sentence: str) -> str:
 def _judge(**context: str) -> str:
     """What a phrase is, by the first rule that fits what it is called, and what is before and after it."""
     context["order"] = _behind_order(context["before"])
-    rules = _load_grammar()["rules"]
     return next(
         str(rule["is"])
-        for rule in rules
+        for rule in _load_grammar()["rules"]
         if all(_compile(x).match(context[name]) for name, x in rule.items() if name != "is")
     )
 
@@ -152,7 +150,7 @@ def _read(kind: str, match: re.Match[str], brief: str) -> tuple[dict[str, Any], 
     """The keys of the contract that a phrase gives if it is a limit, and what the rules call it."""
     groups = {x.removeprefix("after_"): y for x, y in match.groupdict().items() if y}
     if kind == "quantity":
-        unit = next((x for x in _UNITS if x in groups), "other" if "other" in groups else "items")
+        unit = next((x for x in (*COUNTED, "other") if x in groups), "items")
         bounds = zip(("min", "max"), _bounds(groups, unit), strict=True)
         keys = {f"{x}_{unit}": n for x, n in bounds if n}
         called = "stated" if _STATED & groups.keys() else "bare" if keys else "unclear"

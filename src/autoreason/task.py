@@ -28,10 +28,7 @@ _LOOKS_LIKE_A_FILE = re.compile(
     r"\S+\.(md|markdown|txt|rst|text|docx?|odt|rtf|pdf|html?|tex)$|^[~./\\]\S*$|^\S+[/\\]\S+$"
 )
 _UNCLOSED = re.compile(r"\A---[ \t]*\n(\w+)[ \t]*:")
-FRONT_MATTER = (
-    *(name for name in Contract.__struct_fields__ if name != "checks"),
-    *("facts", "criteria"),
-)
+FRONT_MATTER = (*(x for x in Contract.__struct_fields__ if x != "checks"), "facts", "criteria")
 """The keys a brief may begin with."""
 _LISTS = ("sections", "must_include", "must_not_include", "keep")
 _TEXT_ENDINGS = (".md", ".markdown", ".txt")
@@ -129,14 +126,12 @@ class Task(Struct, frozen=True, kw_only=True):
         """What requests say about that: the rules, and that a text breaks one of them."""
         return (*self.contract.sentences(), *self.given.rules())
 
-    def violations(
-        self, text: str, own: str | None = None, said: Sequence[str] = ()
-    ) -> tuple[Violation, ...]:
-        """Every limit that a text breaks, by its `own` words; what a person `said` may change facts that are kept."""
-        return tuple(violation for violation, _ in self.breaches(text, own, said))
+    def violations(self, text: str) -> tuple[Violation, ...]:
+        """Every limit that a text breaks."""
+        return tuple(violation for violation, _ in self.breaches(text))
 
     def breaches(self, text: str, own: str | None = None, said: Sequence[str] = ()) -> list[Breach]:
-        """The same, with what breaks each of those limits, and where, for the author who is to fix it."""
+        """The same by its `own` words, and where; what a person `said` may change facts that are kept."""
         lost = self.given.breaches(own or text, tuple(said))
         return [*self.contract.breaches(text, own), *lost]
 

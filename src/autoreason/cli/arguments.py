@@ -116,7 +116,7 @@ def given(values: dict[str, Any], *names: str) -> dict[str, Any]:
 # ---- config.toml -------------------------------------------------------------------------------
 
 
-class Config(Struct, frozen=True):
+class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """What new runs start with where no option says otherwise."""
 
     model: str | None = None
@@ -147,8 +147,6 @@ def read_config() -> Config:
         raise InvalidInput(f"cannot read {path}: {error}; correct that, or move it away") from None
     except msgspec.DecodeError as error:
         raise InvalidInput(f"{path}: {plainly(error, Config)}; {KEYS}") from None
-    unknown = {*raw} - {*Config.__struct_fields__}
-    unknown |= {*raw.get("limits", ())} - {*Budget.__struct_fields__}
-    if unknown:
+    if unknown := {*raw.get("limits", ())} - {*Budget.__struct_fields__}:
         raise InvalidInput(f"{path}: unknown key `{min(unknown)}`; {KEYS}")
     return found

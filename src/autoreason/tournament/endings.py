@@ -235,12 +235,8 @@ def describe_limit(name: str, amount: Any) -> str:
 
 def _not_refined(story: Story, delivered: events.Delivered, spending: str) -> list[str]:
     drafts = count(max(len(story.drafts), story.draft.of if story.draft else 1), "draft")
-    broken = delivered.violations
-    which = f"none keeps the limits ({violations(broken)})"
-    if len(broken) == 1 and broken[0].rule == "sections":
-        which = broken[0].message.replace("no heading", "none has a section")
     return [
-        f"Not refined: {drafts}, {which}.",
+        f"Not refined: {drafts}, none keeps the limits ({violations(delivered.violations)}).",
         f"{spending}. This is the draft that comes closest.",
         "Change the model or the limit; --anyway refines it all the same.",
     ]
