@@ -88,22 +88,8 @@ def test_what_a_contract_has_of_a_brief_is_told_from_what_it_has_not() -> None:
 
 
 _PIECES = [
-    "at most",
-    "80",
-    "words",
-    "in",
-    "German",
-    "each",
-    "no",
-    "emojis",
-    "write",
-    "a",
-    '"x"',
-    "\n",
-    ".",
-    ",",
-    "(",
-    "JSON",
+    *("at most", "80", "words", "in", "German", "each", "no", "emojis", "write", "a"),
+    *('"x"', "\n", ".", ",", "(", "JSON"),
 ]
 
 

@@ -70,11 +70,15 @@ def compare_facts(
 
 
 def sentence_of(text: str, fact: Fact) -> str:
-    """The sentence, or the line where that is shorter, that contains a fact."""
-    before = text[max(fact.start - 400, 0) : fact.start]
-    start = max((each.end() for each in _SENTENCE_END.finditer(before)), default=0)
-    end = _SENTENCE_END.search(text, fact.end, fact.end + 400)
-    sentence = before[start:] + text[fact.start : end.start() + 1 if end else fact.end + 400]
+    return sentence_around(text, fact.start, fact.end)
+
+
+def sentence_around(text: str, start: int, end: int) -> str:
+    """The sentence, or the line where that is shorter, that contains a passage."""
+    before = text[max(start - 400, 0) : start]
+    begin = max((each.end() for each in _SENTENCE_END.finditer(before)), default=0)
+    behind = _SENTENCE_END.search(text, end, end + 400)
+    sentence = before[begin:] + text[start : behind.start() + 1 if behind else end + 400]
     return " ".join(sentence.split())
 
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.characters import is_blank, without_controls
-from autoreason.contract import CODE_BLOCK, HEADING, Contract, Violation, heading_text
+from autoreason.contract import CODE_BLOCK, HEADING, Breach, Contract, Violation
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Query
 from autoreason.facts import FACT_KINDS
@@ -21,16 +21,14 @@ from autoreason.fields import check_call, check_fields, make_struct
 from autoreason.files import open_input
 from autoreason.kept import Given
 from autoreason.knowledge_records import Knowledge
+from autoreason.limits import add_limits
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _LOOKS_LIKE_A_FILE = re.compile(
     r"\S+\.(md|markdown|txt|rst|text|docx?|odt|rtf|pdf|html?|tex)$|^[~./\\]\S*$|^\S+[/\\]\S+$"
 )
 _UNCLOSED = re.compile(r"\A---[ \t]*\n(\w+)[ \t]*:")
-FRONT_MATTER = (
-    *(name for name in Contract.__struct_fields__ if name != "checks"),
-    *("facts", "criteria"),
-)
+FRONT_MATTER = (*(x for x in Contract.__struct_fields__ if x != "checks"), "facts", "criteria")
 """The keys a brief may begin with."""
 _LISTS = ("sections", "must_include", "must_not_include", "keep")
 _TEXT_ENDINGS = (".md", ".markdown", ".txt")
@@ -128,17 +126,14 @@ class Task(Struct, frozen=True, kw_only=True):
         """What requests say about that: the rules, and that a text breaks one of them."""
         return (*self.contract.sentences(), *self.given.rules())
 
-    def violations(
-        self, text: str, own: str | None = None, said: Sequence[str] = ()
-    ) -> tuple[Violation, ...]:
-        """Every limit that a text breaks, by its `own` words; what a person `said` may change facts that are kept."""
-        lost = self.given.breaches(own or text, tuple(said))
-        return (*self.contract.violations(text, own), *(violation for violation, _ in lost))
+    def violations(self, text: str) -> tuple[Violation, ...]:
+        """Every limit that a text breaks."""
+        return tuple(violation for violation, _ in self.breaches(text))
 
-    def fixes(self, text: str, own: str | None = None, said: Sequence[str] = ()) -> tuple[str, ...]:
-        """What breaks each of those limits, and where, for the author who is to fix it."""
+    def breaches(self, text: str, own: str | None = None, said: Sequence[str] = ()) -> list[Breach]:
+        """The same by its `own` words, and where; what a person `said` may change facts that are kept."""
         lost = self.given.breaches(own or text, tuple(said))
-        return (*self.contract.fixes(text, own), *(fix for _, fix in lost))
+        return [*self.contract.breaches(text, own), *lost]
 
     @property
     def given(self) -> Given:
@@ -160,7 +155,7 @@ def find_title(text: str) -> str:
     """The heading that a text begins with, or else its first of the highest kind; empty where there is none."""
     begins = HEADING.match(text.lstrip("\n"))
     found = begins or re.search(r"^()# +(.*)$", CODE_BLOCK.sub("", text), re.MULTILINE)
-    return _as_title(re.sub(r"[*_`]", "", heading_text(found[2]))) if found else ""
+    return _as_title(re.sub(r"[*_`]", "", found[2].rstrip("# \t"))) if found else ""
 
 
 def _stems(text: str) -> set[str]:
@@ -228,15 +223,7 @@ def read_task(
         contract=make_contract(keys | overrides, name),
         criteria=read_criteria(criteria or given_criteria, f"{name}: "),
     )
-    return with_limits(check_task(task)) if limits_from_brief else check_task(task)
-
-
-def with_limits(task: Task) -> Task:
-    """The task with the limits that its brief states in prose."""
-    # It compiles a grammar, which a task without a brief in words does not need.
-    from autoreason.limits import add_limits
-
-    return replace(task, contract=add_limits(task.contract, task.brief))
+    return check_task(task, limits_from_brief=limits_from_brief)
 
 
 def read_criteria(given: object, where: str = "") -> tuple[str, ...]:
@@ -252,8 +239,8 @@ def read_criteria(given: object, where: str = "") -> tuple[str, ...]:
     return tuple(texts)
 
 
-def check_task(task: Task) -> Task:
-    """Return the task, with what it keeps by default; or refuse it where it is empty or cannot be recorded."""
+def check_task(task: Task, *, limits_from_brief: bool = False) -> Task:
+    """The task, with what it keeps by default, perhaps with limits in its brief's prose; or a refusal."""
     check_fields(task)
     for name, text in (("brief", task.brief), ("draft", task.draft)):
         if text is not None and is_blank(text):
@@ -271,6 +258,8 @@ def check_task(task: Task) -> Task:
         raise InvalidInput(f"there are too many `criteria`, or one is too long; {most}")
     if task.draft is not None and task.contract.keep is None:
         task = replace(task, contract=replace(task.contract, keep=("draft",)))
+    if limits_from_brief:
+        task = replace(task, contract=add_limits(task.contract, task.brief))
     return task
 
 

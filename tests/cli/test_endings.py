@@ -167,7 +167,7 @@ def test_another_round_would_not_fit(ends: Ends) -> None:
 
 def test_no_draft_keeps_the_limits(ends: Ends) -> None:
     assert ends("preferred", "--section", "Risks") == [
-        "Not refined: 10 drafts, none has a section “Risks”.",
+        "Not refined: 10 drafts, none keeps the limits (no heading “Risks”).",
         "20 calls, $0.00, 1 s · solar-vole. This is the draft that comes closest.",
         "Change the model or the limit; --anyway refines it all the same.",
         *PAGE,

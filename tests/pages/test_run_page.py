@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 from tests.cases import cases
 from tests.cli import made_up
+from tests.pages.listing import ended
 from tests.pages.plays import (
     BACK,
     BACK_SETTINGS,
@@ -26,10 +27,13 @@ from tests.tournament.stage import USUAL, critique, document, vote
 
 import autoreason
 from autoreason.characters import in_markup
+from autoreason.contract import Contract, Violation
 from autoreason.events import RunPaused
 from autoreason.exchange import Spent
 from autoreason.pages.run_page import check_limits, describe_fresh_judges
 from autoreason.story import CONFIRMATION, RecordedReview, Story, build_story
+from autoreason.task import Task
+from autoreason.tournament import statements
 from autoreason.tournament.endings import summarize
 from autoreason.tournament.panel import verdict_of
 from autoreason.tournament.rounds import tell
@@ -196,6 +200,32 @@ def test_each_limit_is_shown_with_whether_it_is_kept() -> None:
         broken = story.delivered.violations if story.delivered else None
         if broken is not None:
             assert sum(not each.kept for each in limits) == len(broken)
+
+
+@cases(
+    ("task", "broken", "said"),
+    [
+        (Contract(max_words=20), Violation("echo", "“at most 20” repeats"), "1 of 2 limits broken"),
+        (Contract(), Violation("echo", "“at most 20” repeats"), "1 of 1 limit broken"),
+        # The words are only in what the text repeats of the request.
+        (
+            Contract(must_include=("Sundays",)),
+            Violation("must_include", "“Sundays” is missing"),
+            "1 of 1 limit broken",
+        ),
+    ],
+)
+def test_no_text_that_breaks_a_limit_is_said_to_keep_them_all(
+    task: Contract, broken: Violation, said: str
+) -> None:
+    story = ended(violations=(broken,))
+    story.task = Task(brief="Open on Sundays?", contract=task)
+    page, _ = read(story)
+    assert said in page
+    assert f"It breaks a limit: {broken.message}" in page
+    assert [each.found for each in check_limits(story) if not each.kept] == [broken.message]
+    assert "limits broken" in " ".join(result_of(story).summary())
+    assert statements.contract(story.task, (broken,)) == f"broken: {broken.message}"
 
 
 def test_its_title_is_the_first_heading_of_the_text() -> None:

@@ -218,7 +218,7 @@ def test_recorded_texts_of_a_small_model_that_repeat_our_words_are_found(shared:
     assert all(without_opener(text) != text for text in announced)
     repeated = [text for text in texts if "Contains “" in text and "limits" not in text]
     assert repeated
-    assert all(find_leaks(text, rules=rules) for text in repeated)
+    assert all(find_sentences(text, rules) for text in repeated)
 
 
 PROMPTS = built_in().with_small()
@@ -309,7 +309,7 @@ COMPLAINT = "A match of /(?i)breakfast/ is missing, but you can add Tern Lightho
 @pytest.mark.parametrize("text", ["Too short.", "please, 5 stars " * 200])
 def test_every_sentence_about_a_broken_limit_is_known_in_a_text_that_repeats_it(text: str) -> None:
     sentences = WELCOME.sentences()
-    for said in (*WELCOME.fixes(text), *WELCOME.rules()):
+    for said in (*(fix for _, fix in WELCOME.breaches(text)), *WELCOME.rules()):
         for line in (f"- {said}", f"- (critical) {said.upper()}", f"Welcome. {said}"):
             assert find_sentences(line, sentences), line
         assert not find_sentences(f"- {said}", sentences, f"Write about “{said}”"), said

@@ -17,6 +17,7 @@ from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.events import FINISHED
 from autoreason.job_types import Judge, Lab, Research
+from autoreason.limits import limits_kept
 from autoreason.models import examples
 from autoreason.report.numbers import count, money, percent, roughly
 from autoreason.settings import DEFAULT_MODEL, Models, Settings
@@ -126,10 +127,9 @@ def describe_expected(
         about += f", and up to {_dollars(expected.reasoning)} more for reasoning"
     budget = settings.budget
     most = [money(budget.cost)] if budget.cost is not None else []
-    most += [count(budget.tokens, "token")] if budget.tokens is not None else []
-    if budget.calls is not None:
-        most.append(count(budget.calls, "call"))
-    elif calls and not most:
+    counted = {"token": budget.tokens, "call": budget.calls}
+    most += [count(number, what) for what, number in counted.items() if number is not None]
+    if calls and not most:
         most.append(count(calls.high, "call"))
     if isinstance(settings.job, Research):
         most.append(count(settings.job.evaluations, "evaluation"))
@@ -171,8 +171,6 @@ def _find_pace(prepared: PreparedRun[Any]) -> float | None:
 
 def describe_limits(task: Task) -> str:
     """`at most 230 words · has a section headed “Cost”`; words with a comma may be meant as several."""
-    from autoreason.limits import limits_kept
-
     contract, read = task.contract, limits_kept(task.contract, task.brief)
     understood = [(_in_words(Contract(**x.keys).rules()), x.phrase) for x in read if x.keys]
     of_brief = {rule for rules, _ in understood for rule in rules}
@@ -190,7 +188,6 @@ def describe_limits(task: Task) -> str:
 
 def _limits_of_briefs(task: Task) -> Iterator[str]:
     """The same of texts that are judged or that a suite writes, where a brief states some."""
-    from autoreason.limits import limits_kept
     from autoreason.studies.lab_suite import suite_of
 
     suite = suite_of(task)

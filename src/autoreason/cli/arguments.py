@@ -45,13 +45,7 @@ _OPTIONS: Mapping[str, type] = {
 }
 """The arguments of the function behind each command."""
 _NOT_SET = ("models", "budget", "base_url")
-_OF_THE_TASK = {
-    "draft",
-    "facts",
-    "criteria",
-    "limits_from_brief",
-    *Contract.__struct_fields__,
-}
+_OF_THE_TASK = {"draft", "facts", "criteria", "limits_from_brief", *Contract.__struct_fields__}
 
 
 def settings_of(command: str) -> dict[str, tuple[FieldDoc, str]]:
@@ -122,7 +116,7 @@ def given(values: dict[str, Any], *names: str) -> dict[str, Any]:
 # ---- config.toml -------------------------------------------------------------------------------
 
 
-class Config(Struct, frozen=True):
+class Config(Struct, frozen=True, forbid_unknown_fields=True):
     """What new runs start with where no option says otherwise."""
 
     model: str | None = None
@@ -153,8 +147,6 @@ def read_config() -> Config:
         raise InvalidInput(f"cannot read {path}: {error}; correct that, or move it away") from None
     except msgspec.DecodeError as error:
         raise InvalidInput(f"{path}: {plainly(error, Config)}; {KEYS}") from None
-    unknown = {*raw} - {*Config.__struct_fields__}
-    unknown |= {*raw.get("limits", ())} - {*Budget.__struct_fields__}
-    if unknown:
+    if unknown := {*raw.get("limits", ())} - {*Budget.__struct_fields__}:
         raise InvalidInput(f"{path}: unknown key `{min(unknown)}`; {KEYS}")
     return found

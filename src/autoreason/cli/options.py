@@ -43,13 +43,10 @@ def money(value: Any) -> Decimal:
     """A sum in US dollars, with or without the sign, exact as typed."""
     from decimal import Decimal, InvalidOperation
 
-    try:
-        amount = Decimal(str(value).strip().removeprefix("$"))
-    except InvalidOperation:
-        amount = Decimal("NaN")
-    if not amount.is_finite():
-        raise click.BadParameter(f"{value!r} is not a sum of money; write it like 0.50")
-    return amount
+    with suppress(InvalidOperation):
+        if (amount := Decimal(str(value).strip().removeprefix("$"))).is_finite():
+            return amount
+    raise click.BadParameter(f"{value!r} is not a sum of money; write it like 0.50")
 
 
 def figure(value: str) -> float:
@@ -83,15 +80,12 @@ def duration(value: float | str) -> float:
 
 def moment(value: str) -> datetime:
     """`2026-11-15`, `2026-11-15 14:30`, or `30d`, `2w`, `12h` ago, in the time of this machine."""
-    ago = _AGO.fullmatch(value.strip())
-    try:
-        if ago:
+    with suppress(ValueError, OverflowError):
+        if ago := _AGO.fullmatch(value.strip()):
             return datetime.now().astimezone() - timedelta(**{_AGO_UNITS[ago[2]]: int(ago[1])})
         return datetime.fromisoformat(value.strip()).astimezone()
-    except (ValueError, OverflowError):
-        raise click.BadParameter(
-            f"{value!r} is not a moment; write a date as 2026-11-15, or how long ago as 30d, 2w or 12h"
-        ) from None
+    remedy = "write a date as 2026-11-15, or how long ago as 30d, 2w or 12h"
+    raise click.BadParameter(f"{value!r} is not a moment; {remedy}")
 
 
 def parameter_type(doc: FieldDoc) -> click.ParamType[Any]:
@@ -212,19 +206,13 @@ def _read_servers(
     _ctx: click.Context, _param: click.Parameter, urls: tuple[str, ...]
 ) -> str | dict[str, str] | None:
     """A URL alone, or URLs by provider."""
-    if not urls:
-        return None
     if len(urls) == 1 and not _NAMED.match(urls[0]):
         return urls[0]
-    named: dict[str, str] = {}
-    for each in urls:
-        found = _NAMED.match(each)
-        if not found or not found[2] or found[1] in named:
-            raise click.BadParameter(
-                f"{each!r} leaves doubt; write provider=URL, once for each provider"
-            )
-        named[found[1]] = found[2]
-    return named
+    named = {found[1]: found[2] for each in urls if (found := _NAMED.fullmatch(each))}
+    if len(named) < len(urls) or not all(named.values()):
+        said = " ".join(urls)
+        raise click.BadParameter(f"{said} leaves doubt; write provider=URL, once for each provider")
+    return named or None
 
 
 server_option = setting(
@@ -277,15 +265,8 @@ contract_options = group(
     "Limits on the text (also at the top of the brief)",
     _contract("max_words", help="The most words; --min-words for the fewest."),
     _contract("min_words", rare=True),
-    _contract(
-        "sections", "--section HEADING...", name="sections", help="Must be there; repeatable."
-    ),
-    _contract(
-        "must_include",
-        "--must-include TEXT...",
-        help="Words, or /regex/; also --must-not-include.",
-        rare=True,
-    ),
+    _contract("sections", "--section HEADING...", name="sections"),
+    _contract("must_include", "--must-include TEXT...", rare=True),
     _contract("must_not_include", "--must-not-include TEXT...", rare=True),
     _contract("format", rare=True),
     option(

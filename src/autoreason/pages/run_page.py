@@ -9,9 +9,7 @@ from functools import partial, reduce
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
-from autoreason.contract import Contract, count_words
+from autoreason.contract import count_words
 from autoreason.events import Slot
 from autoreason.exchange import Spent
 from autoreason.pages.film import moments
@@ -277,26 +275,27 @@ class Limit(NamedTuple):
 
 
 def check_limits(story: Story) -> list[Limit]:
-    """Every limit by itself, with whether the text keeps it."""
+    """Every limit by itself, with whether the text keeps it; what only its run could tell is as recorded."""
     if story.task is None or story.text is None:
         return []
-    limits, contract, text = [], story.task.contract, story.text
     recorded = story.delivered.violations if story.delivered else ()
-    for name in Contract.__struct_fields__:
-        value = getattr(contract, name) if name != "keep" else ()
-        for one in value if isinstance(value, tuple) else filter(None, [value]):
-            only = {name: (one,) if isinstance(value, tuple) else one}
-            single = msgspec.structs.replace(Contract(), **only)
-            if name == "checks":
-                # The user's own code ran when the text was delivered, and is not run for a page.
-                broken = tuple(each for each in recorded if each.rule == "checks")
-            else:
-                broken = single.violations(text)
-            found = statements.violations(broken)
-            if not found and name.endswith("_words"):
-                found = f"it has {count_words(text):,}"
-            limits.append(Limit(single.rules()[0].rstrip("."), not broken, found))
-    lost = tuple(each for each in recorded if each.rule == "keep")
-    for rule in story.task.given.in_short():
-        limits.append(Limit(rule.rstrip("."), not lost, statements.violations(lost)))
+    limits = []
+    for rule in story.task.contract.limits():
+        # The user's own code ran when the text was delivered, and is not run for a page.
+        seen = () if rule.name == "checks" else rule.find(story.text)
+        broken = tuple(violation for violation, _ in seen) or tuple(
+            each
+            for each in recorded
+            if each.message in rule.broken or each.rule == rule.name == "checks"
+        )
+        found = statements.violations(broken)
+        if not found and rule.name == "words":
+            found = f"it has {count_words(story.text):,}"
+        limits.append(Limit(rule.sentence.rstrip("."), not broken, found))
+    said = dict.fromkeys(story.task.given.in_short(), "keep")
+    if any(each.rule == "echo" for each in recorded):
+        said["Does not repeat the request."] = "echo"
+    for sentence, name in said.items():
+        lost = tuple(each for each in recorded if each.rule == name)
+        limits.append(Limit(sentence.rstrip("."), not lost, statements.violations(lost)))
     return limits

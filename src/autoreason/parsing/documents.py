@@ -223,7 +223,6 @@ _SIGNS = (
     ),
 )
 _MAX_LENGTH = 100
-_MARKS = " \t*#_>-.:0123456789)"
 
 
 def without_opener(text: str, *allowed: str) -> str:
@@ -234,22 +233,14 @@ def without_opener(text: str, *allowed: str) -> str:
     return text[opener.end() :].strip()
 
 
-def find_leaks(text: str, *allowed: str, rules: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Passages that give the text away; wording that the task itself uses is not a leak.
-
-    `rules` are lines of our own that the author was shown and that no text should repeat.
-    """
+def find_leaks(text: str, *allowed: str) -> tuple[str, ...]:
+    """Passages that give the text away; wording that the task itself uses is not a leak."""
     opener = _OPENERS.match(text)
     passages = [opener.group()] if opener else []
     lowered = text.casefold()
     for needles, sign in _SIGNS:
         if any(needle in lowered for needle in needles):
             passages += [match.group() for match in sign.finditer(text)]
-    # Lines that are rules word for word, or comment on one, whatever marks are around them.
-    rules_plain = {rule.strip(_MARKS).casefold() for rule in rules}
-    for line in (line.strip(_MARKS) for line in text.splitlines()) if rules_plain else ():
-        head = line.partition(":")[0].strip(_MARKS)
-        passages += [head] if {line.casefold(), head.casefold()} & rules_plain else []
     if not passages:
         return ()
     task = _plain_task(allowed)

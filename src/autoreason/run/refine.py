@@ -16,14 +16,7 @@ from autoreason.run.result import Result
 from autoreason.run.verbs import RefineOptions, TaskOptions, door
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.strategies import find_strategy
-from autoreason.task import (
-    Task,
-    check_task,
-    has_front_matter,
-    is_text_file,
-    make_contract,
-    with_limits,
-)
+from autoreason.task import Task, check_task, has_front_matter, is_text_file, make_contract
 
 _GO_WITH = {
     "metric": ("metric_better", "metric_role"),
@@ -121,5 +114,5 @@ def task_in(brief: str | Task, options: TaskOptions) -> Task:
     given = options.get("criteria") or ()
     criteria = (given,) if isinstance(given, str) else tuple(given)
     texts: dict[str, Any] = {name: options.get(name) for name in ("draft", "facts")}
-    task = check_task(Task(brief=brief, contract=contract, criteria=criteria, **texts))
-    return task if options.get("limits_from_brief") is False else with_limits(task)
+    task = Task(brief=brief, contract=contract, criteria=criteria, **texts)
+    return check_task(task, limits_from_brief=options.get("limits_from_brief") is not False)

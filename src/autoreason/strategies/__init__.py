@@ -36,8 +36,8 @@ from autoreason.tournament.writing import (
     CRITICS,
     MissingText,
     WrittenText,
+    breaches,
     criticise,
-    fixes,
     revise,
     reviser_key,
     write,
@@ -384,13 +384,13 @@ class SelfRefine(Strategy):
             if not feedback:
                 self.end_pass(number, "inconclusive", None, reason="no feedback could be read")
                 continue
-            broken = fixes(self.context, self.incumbent.text)
+            broken = breaches(self.context, self.incumbent.text)
             is_content = feedback.splitlines()[0].strip(" .!*_#`\"'").upper() == _DONE
             if is_content and not broken:
                 self.end_pass(number, "unopposed", "A", reason="the author is content", streak=1)
                 content = Ending("author", "the author found nothing more to improve")
                 return self.deliver("converged", content)
-            wanted = [*(f"- {fix}" for fix in broken), *([] if is_content else [feedback])]
+            wanted = [*(f"- {fix}" for _, fix in broken), *([] if is_content else [feedback])]
             before, key = self.incumbent.text, pass_key(number, "reviser")
             prompt = self.context.prompt("refine", key, text=before, critique="\n".join(wanted))
             self.take(number, await write(self.context, "reviser", key, prompt, history=history))

@@ -35,15 +35,7 @@ from autoreason.settings import (
 )
 from autoreason.strategies import find_strategy, unused_setting
 from autoreason.studies import lab_suite
-from autoreason.task import (
-    Task,
-    check_task,
-    make_contract,
-    read_criteria,
-    read_task,
-    read_text,
-    with_limits,
-)
+from autoreason.task import Task, check_task, make_contract, read_criteria, read_task, read_text
 from autoreason.tournament.judges import PANEL_SETTINGS
 
 KeyPath = tuple[str | int, ...]
@@ -324,7 +316,7 @@ class _SuiteReading:
             contract=make_contract(dict(keys.contract), "contract"),
             criteria=criteria,
         )
-        return with_limits(check_task(task)) if keys.limits_from_brief else check_task(task)
+        return check_task(task, limits_from_brief=keys.limits_from_brief)
 
     def _arm(self, name: str, value: Any) -> lab_suite.SuiteArm:
         if name.startswith((lab_suite.DRAFT, lab_suite.PANEL)):

@@ -122,7 +122,7 @@ def admit(
         event = drop(reason="clone", detail="the same as another text")
     elif not listed:
         event = drop(reason="unlisted", text=written.text)
-    elif _distance(context, written.text, written.violations) > _distance(context, others[0]):
+    elif _distance(written.violations) > _distance(violations(context, others[0])):
         broken = written.violations
         detail = "; ".join(each.message for each in broken)
         event = drop(reason="contract", detail=detail, violations=broken, text=written.text)
@@ -135,15 +135,12 @@ def admit(
     return event.text if isinstance(event, events.CandidateReady) else ""
 
 
-def _distance(
-    context: JobContext, text: str, broken: tuple[Violation, ...] | None = None
-) -> tuple[int, int]:
-    """Limits that a text breaks, and how many words it is from those of length.
+def _distance(broken: tuple[Violation, ...]) -> tuple[int, int]:
+    """How many limits a text breaks, and how many words it is from those of length.
 
     Judges may like a text that is thirty times as long as allowed, and each pass could add to it.
     """
-    broken = violations(context, text) if broken is None else broken
-    return len(broken), context.task.contract.words_off(text)
+    return len(broken), sum(each.words_off for each in broken)
 
 
 Affords = Callable[[range], Awaitable[bool]]
@@ -190,11 +187,8 @@ async def write_draft(context: JobContext, key: str, prompt: str = "") -> Writte
 
 async def _choose(context: JobContext, drafts: dict[int, WrittenText], code: CodeJudges) -> int:
     """Contract first; where several drafts that keep it were asked for, judges choose among equals."""
-    words_off = context.task.contract.words_off
-    faults = {
-        number: (len(each.violations), len(each.leaks), words_off(each.text))
-        for number, each in drafts.items()
-    }
+    broken = {number: _distance(each.violations) for number, each in drafts.items()}
+    faults = {at: (number, len(drafts[at].leaks), off) for at, (number, off) in broken.items()}
     fewest = min(faults.values())
     best: dict[str, int] = {}
     for number, each in drafts.items():

@@ -235,12 +235,8 @@ def describe_limit(name: str, amount: Any) -> str:
 
 def _not_refined(story: Story, delivered: events.Delivered, spending: str) -> list[str]:
     drafts = count(max(len(story.drafts), story.draft.of if story.draft else 1), "draft")
-    broken = delivered.violations
-    which = f"none keeps the limits ({violations(broken)})"
-    if len(broken) == 1 and broken[0].rule == "sections":
-        which = broken[0].message.replace("no heading", "none has a section")
     return [
-        f"Not refined: {drafts}, {which}.",
+        f"Not refined: {drafts}, none keeps the limits ({violations(delivered.violations)}).",
         f"{spending}. This is the draft that comes closest.",
         "Change the model or the limit; --anyway refines it all the same.",
     ]
@@ -264,11 +260,13 @@ def describe_length(story: Story) -> str:
 
 def limits_of(story: Story) -> Literal["kept", "broken"] | None:
     """As it was recorded: a check of the user's own may be gone by now. None without a text or a limit."""
+    # A text that repeats the request breaks one that no task states.
+    if story.delivered and story.delivered.violations:
+        return "broken"
     if story.text is None or story.task is None or not story.task.limited:
         return None
-    if story.delivered:
-        return "broken" if story.delivered.violations else "kept"
-    return "kept" if story.chosen and story.chosen.keeps_contract else "broken"
+    kept = story.delivered or (story.chosen and story.chosen.keeps_contract)
+    return "kept" if kept else "broken"
 
 
 def spending(spent: Spent, seconds: float | None) -> str:

@@ -353,11 +353,9 @@ def violations(broken: tuple[Violation, ...]) -> str:
 
 
 def contract(task: Task, broken: tuple[Violation, ...]) -> str:
-    if not task.limited:
-        return "none was set"
-    return (
-        f"broken: {violations(broken)}" if broken else f"kept: {' '.join(task.rules(short=True))}"
-    )
+    if broken:
+        return f"broken: {violations(broken)}"
+    return f"kept: {' '.join(task.rules(short=True))}" if task.limited else "none was set"
 
 
 def survival(found: events.Survival | None) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec import structs
 
-from autoreason.contract import Violation
+from autoreason.contract import Breach, Violation
 from autoreason.events import CritiqueProblem, CritiqueWritten, NoText
 from autoreason.exchange import Message, Outcome, Reply, Request, Role
 from autoreason.jobs.context import Excess, JobContext, follow_up, repeat_request
@@ -70,21 +70,22 @@ async def write(
     if leaks:
         prompt = context.prompts.render("fix_leak", text=draft.text, leaks=leaks)
         draft = await _send_back(context, request, sub_key(key, "rewrite"), draft, prompt)
-    excess, breaches = context.find_excess(draft.text), violations(context, draft.text)
+    excess, found = context.find_excess(draft.text), breaches(context, draft.text)
     beyond = [excess] if excess and excess.remedy else []
-    repaired = bool(breaches or beyond)
+    repaired = bool(found or beyond)
     if repaired:
         prompt = context.prompts.render(
             "fix_contract",
             text=draft.text,
-            violations=[v.message for v in breaches] + [each.detail for each in beyond],
-            fixes=[*fixes(context, draft.text), *(f"{e.detail}; {e.remedy}" for e in beyond)],
+            violations=[v.message for v, _ in found] + [each.detail for each in beyond],
+            fixes=[fix for _, fix in found] + [f"{e.detail}; {e.remedy}" for e in beyond],
         )
         draft = await _send_back(context, request, sub_key(key, "repair"), draft, prompt)
     if rewritten or repaired:
         leaks = leaks_in(context, draft.text)
-        breaches = violations(context, draft.text)
-    return WrittenText(draft.text, draft.notes, rewritten, repaired, leaks, breaches)
+        found = breaches(context, draft.text)
+    broken = tuple(violation for violation, _ in found)
+    return WrittenText(draft.text, draft.notes, rewritten, repaired, leaks, broken)
 
 
 async def write_several(context: JobContext, key: str, prompt: str) -> list[WrittenText]:
@@ -100,7 +101,13 @@ async def write_several(context: JobContext, key: str, prompt: str) -> list[Writ
 
 def violations(context: JobContext, text: str) -> tuple[Violation, ...]:
     """Every limit that a text breaks; repeating the request counts as one, although no task states it."""
-    return _broken(context, text) + _echo(context, text)
+    return tuple(violation for violation, _ in breaches(context, text))
+
+
+def breaches(context: JobContext, text: str) -> list[Breach]:
+    """The same, with what breaks each of those limits, and where, for the author who is to fix it."""
+    found = context.task.breaches(text, _own_words(context, text), context.said)
+    return found + [(each, each.message) for each in _echo(context, text)]
 
 
 def find_addition(text: str, sources: Sequence[str]) -> Excess | None:
@@ -111,17 +118,6 @@ def find_addition(text: str, sources: Sequence[str]) -> Excess | None:
     quoted = ", ".join(f"“{shorten(each, _QUOTED, placeholder=' …')}”" for each in added[:_SHOWN])
     more = f" and {len(added) - _SHOWN} more" if len(added) > _SHOWN else ""
     return Excess("added", f"{quoted}{more} cannot be cut from either text", "leave it out")
-
-
-def fixes(context: JobContext, text: str) -> tuple[str, ...]:
-    """What breaks each of those limits, and where, for the author who is to fix it."""
-    own = _own_words(context, text)
-    found = context.task.fixes(text, own, context.said)
-    return found + tuple(v.message for v in _echo(context, text))
-
-
-def _broken(context: JobContext, text: str) -> tuple[Violation, ...]:
-    return context.task.violations(text, _own_words(context, text), context.said)
 
 
 def _own_words(context: JobContext, text: str) -> str:
@@ -185,12 +181,13 @@ def _read_text(context: JobContext, reply: str) -> Document:
 
 
 def _faults(context: JobContext, text: str) -> tuple[int, int, int]:
-    return len(_broken(context, text)), len(_echo(context, text)), len(leaks_in(context, text))
+    echoes = len(_echo(context, text))
+    return len(violations(context, text)) - echoes, echoes, len(leaks_in(context, text))
 
 
 def leaks_in(context: JobContext, text: str) -> tuple[str, ...]:
     """What gives a text away as one that a model was asked for."""
-    return find_leaks(text, *_sources(context), rules=context.task.rules())
+    return find_leaks(text, *_sources(context))
 
 
 def _sources(context: JobContext) -> tuple[str, ...]:
@@ -233,13 +230,13 @@ async def criticise(
     """
     problems = tuple(
         CritiqueProblem(severity="critical", kind="general", problem=fix)
-        for fix in fixes(context, text)
+        for _, fix in breaches(context, text)
     )
-    breaches = describe(problems)
+    listed = describe(problems)
     if problems:
         context.emit(CritiqueWritten(number=number, critic=0, problems=problems, by_code=True))
-    if breaches and not guidance:
-        return CritiqueResult("problems", breaches)
+    if listed and not guidance:
+        return CritiqueResult("problems", listed)
     critiques = []
     for critic in range(CRITICS):
         quoted = context.settings.quoted_critique
@@ -258,9 +255,9 @@ async def criticise(
         if critique.prose or critique.problems:
             described = critique.prose or describe(critique.problems)
             missing = any(each.kind == "missing" for each in critique.problems)
-            return CritiqueResult("problems", f"{breaches}\n{described}".strip(), missing)
-    if breaches:
-        return CritiqueResult("problems", breaches)
+            return CritiqueResult("problems", f"{listed}\n{described}".strip(), missing)
+    if listed:
+        return CritiqueResult("problems", listed)
     all_readable = all(critique.readable for critique in critiques)
     return CritiqueResult("none" if all_readable else "unreadable")
 
