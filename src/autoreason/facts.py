@@ -15,9 +15,7 @@ FACT_KINDS: tuple[FactKind, ...] = get_args(FactKind)
 """A wrong one of the first harms most."""
 _MOST_READ = 500_000
 """Characters of a text that are read: few books have more."""
-_MASK = "\0"
-"""Stands for each character of what an earlier reader took."""
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\S?\s+(?=[^a-z\s])|\n\s*(?:\n|[-*#>|]|\d+[.)])\s*")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[^\w\s]*\s+(?=[^a-z\s])|\n\s*(?:\n|[-*#>|]|\d+[.)])\s*")
 _MOST_PAIRED, _REACH, _ALIKE = 150, 60, 0.6
 """Facts that are paired by what is around them, in how many characters on each side, and the share of words there that
 must be the same for one to have replaced the other."""
@@ -37,7 +35,7 @@ class Fact(NamedTuple):
 
 @lru_cache(256)
 def find_facts(text: str) -> tuple[Fact, ...]:
-    """Every fact in a text, in its order."""
+    """Every fact in a text, in its order; `\\0` stands for what one reader took from the next."""
     facts, rest, tables = list[Fact](), text[:_MOST_READ], _tables()
     words = {*map(str.lower, _words(text)), *_stems(text)}
     for name, (hint, read) in _READERS.items():
@@ -49,7 +47,7 @@ def find_facts(text: str) -> tuple[Fact, ...]:
         while found := pattern.search(rest, at):
             new = [Fact(kind, text[a:b], it, a, b) for kind, it, a, b in read(found, text)]
             start, end = new[0][3:] if new else (found.end(), found.end())
-            pieces += [rest[at:start], _MASK * (end - start)]
+            pieces += [rest[at:start], "\0" * (end - start)]
             facts += new
             at = end
         rest = "".join([*pieces, rest[at:]])
@@ -58,7 +56,7 @@ def find_facts(text: str) -> tuple[Fact, ...]:
 
 def sentence_of(text: str, fact: Fact) -> str:
     """The sentence, or the line where that is shorter, that contains a fact."""
-    before = _SENTENCE_END.split(text[max(fact.start - 400, 0) : fact.start])[-1]
+    before = _SENTENCE_END.split(text[max(fact.start - 400, 0) : fact.start + 1])[-1][:-1]
     after = _SENTENCE_END.split(text[fact.end : fact.end + 400], 1)[0]
     return " ".join(f"{before}{fact.text}{after}".split())
 
@@ -90,17 +88,23 @@ def _around(text: str, fact: Fact) -> set[str]:
 
 def find_unstated(text: str, others: Sequence[str], kinds: Kinds = FACT_KINDS) -> list[Fact]:
     """The facts of a text, each value once, that none of the others states."""
-    facts = {(it.kind, it.value): it for it in reversed(find_facts(text)) if it.kind in kinds}
+    found = (fact for fact in reversed(find_facts(text)) if fact.kind in kinds)
+    facts = {(fact.kind, fact.value.partition("\t")[0]): fact for fact in found}
     new = [fact for fact in facts.values() if not any(states(other, fact) for other in others)]
     return sorted(new, key=lambda fact: fact.start)
 
 
 def states(text: str, fact: Fact) -> bool:
     """Whether a text states a fact, perhaps in other words, less exactly or without its marks."""
-    stated, words = _stated(text)[fact.kind], fact.value.split()
+    stated = _stated(text)[fact.kind]
     if fact.kind in ("numbers", "dates", "money"):
         return not stated.isdisjoint(_forms(fact.value))
-    return fact.value in stated or stated >= set(_runs(words) if fact.kind == "quotes" else words)
+    value, tab, first = fact.value.partition("\t")
+    # A last name beside another first name is somebody else's.
+    if tab and value + tab in stated and stated.isdisjoint(first.split()):
+        return False
+    words = value.split()
+    return value in stated or stated >= set(_runs(words) if fact.kind == "quotes" else words)
 
 
 @lru_cache(64)
@@ -110,8 +114,10 @@ def _stated(text: str) -> dict[str, set[str]]:
     words, figures = _stems(_pattern("link").sub(" ", text)), set[str]()
     stated = {"names": set(words), "quotes": set(_runs(words)), "code": set(_tokens(text))}
     stated |= {"links": set(), "numbers": figures, "dates": figures, "money": figures}
-    for kind, _, value, *_ in find_facts(text):
-        stated[kind] |= _forms(value, stated=True) if stated[kind] is figures else {value}
+    for kind, _, whole, *_ in find_facts(text):
+        value, tab, _ = whole.partition("\t")
+        forms = _forms(value, stated=True) if stated[kind] is figures else {value, value + tab}
+        stated[kind] |= forms
     return stated
 
 
@@ -184,16 +190,15 @@ def _pattern(name: str, words: tuple[str, ...] = ()) -> re.Pattern[str]:
             return re.sub("@([a-z]+)@", lambda each: insert(each[1]), pattern)
         some = sorted(tables["scales"] if key == "scales" else words, key=len, reverse=True)
         # Spaces count in tables, not in patterns.
-        return (
-            f"(?=[{''.join({word[0] for word in some})}])(?:{'|'.join(some).replace(' ', '[ ]')})"
-        )
+        either = "|".join(some).replace(" ", "[ ]")
+        return f"(?=[{''.join({word[0] for word in some})}])(?:{either})"
 
     return re.compile(insert(name), re.VERBOSE)
 
 
-def _look_up(table: str, word: str) -> str:
+def _look_up(table: str, word: str | None) -> str:
     """What a word of a text is read as, also as a plural; nothing if it is not in the table."""
-    entries, bare = _tables()[table], re.sub(r"[\s-]", "", word)
+    entries, bare = _tables()[table], re.sub(r"[\s-]", "", word or "")
     ways = (bare, bare.lower(), *_stems(bare))
     return next((entries[each] for each in ways if each in entries), "")
 
@@ -224,7 +229,7 @@ def _read_date(found: re.Match[str], text: str) -> Iterator[_Read]:
         if not year:
             return
         # 03/04/2025 is in March or in April.
-        unsure = "?" if part["s"] == "/" and int(day) < 13 and day != month else ""
+        unsure = "?" if part["s"] == "/" and int(day) < 13 > int(month) and day != month else ""
         month, day = (day, month) if int(month) > 12 else (month, day)
     if not month.isdigit():
         if (month.islower() and language in ("en", "de")) or not (day or year or part["in"]):
@@ -235,21 +240,13 @@ def _read_date(found: re.Match[str], text: str) -> Iterator[_Read]:
         value = f"{month:0>2}-{day and f'{day:0>2}'}{ends}"
         yield "dates", value, found.start() + len(part["in"]), found.end()
         if other:
-            yield (
-                "dates",
-                f"{month:0>2}-{other:0>2}{ends}",
-                *found.span("d0" if part["d0"] else "e0"),
-            )
-
-
-def _read_weekday(found: re.Match[str], _: str) -> Iterator[_Read]:
-    # Beside its date it adds nothing.
-    yield "dates", "" if found["dated"] else _look_up("days", found["day"]), *found.span("day")
+            place = found.span("d0" if part["d0"] else "e0")
+            yield "dates", f"{month:0>2}-{other:0>2}{ends}", *place
 
 
 def _read_time(found: re.Match[str], text: str) -> Iterator[_Read]:
     hour, half, language = int(found["h"]), found["half"], _language(text)
-    # But in French, `8 h` are hours.
+    # But for French, `8 h` are hours.
     if found["clock"] != "h" or found["m"] or language == "fr":
         hour = hour % 12 + 12 * (half[0] in "pP") if half else hour % 24
         unsure = language == "en" and not half and 1 <= hour <= 12
@@ -258,8 +255,8 @@ def _read_time(found: re.Match[str], text: str) -> Iterator[_Read]:
 
 
 def _read_number(found: re.Match[str], text: str) -> Iterator[_Read]:
-    currency, unit = (_look_up("units", found[name] or "") for name in ("before", "unit"))
-    # Between `14 days` and `14th`, which is none, there are `14 people`.
+    currency, unit = (_look_up("units", found[name]) for name in ("before", "unit"))
+    # `14 people` are a number without a unit, `14th` is none.
     if unit or not found["tail"][:1].isalpha():
         digits, end = found["digits"], found.end() if unit else found.start("tail")
         digits = _tables()[_language(text)].get(digits.lower(), digits)
@@ -281,11 +278,9 @@ def _plain(digits: str, power: int) -> str:
 
 
 def _read_quote(found: re.Match[str], text: str) -> Iterator[_Read]:
-    # The strings of a JSON value are its text.
-    if found.string.lstrip()[:1] not in ("{", "["):
-        # Figures in it were read before; a word or two are a title or a joke.
-        real = len(found[0][1:-1].split()) > 2 or found[0][0] == "「"
-        yield "quotes", " ".join(_stems(text[slice(*found.span())])) * real, *found.span()
+    # Figures in it were read before; a word or two are a title or a joke.
+    real = len(found[0][1:-1].split()) > 2 or found[0][0] == "「"
+    yield "quotes", " ".join(_stems(text[slice(*found.span())])) * real, *found.span()
 
 
 def _read_name(found: re.Match[str], text: str) -> Iterator[_Read]:
@@ -297,13 +292,15 @@ def _read_name(found: re.Match[str], text: str) -> Iterator[_Read]:
             words = words[1:]
         # German nouns have capitals too: two in a row are a name unless they are an amount of something.
         lonely = sum(len(word[0]) > 2 for word in words) < 2 or re.search(" [a-z]", found[0])
-        if _language(text) == "de" and (lonely or before.strip()[-1:] == _MASK):
+        if _language(text) == "de" and (lonely or before.strip()[-1:] == "\0"):
             words = formed
-    long = [word[0].casefold() for word in words if len(word[0]) > 2 + word[0].isupper()]
+    bare = [word[0].strip(".") for word in words]
+    long = [word.casefold() for word in bare if len(word) > 2 + word.isupper()]
     # What a text has without a capital is no name.
     common = _words(found.string)
     if named := [low for low in long if low not in common and low not in _tables()["no_names"]]:
-        yield "names", " ".join(_stems(named[-1])), words[0].start(), words[-1].end()
+        value = "\t".join(" ".join(_stems(name)) for name in reversed(named))
+        yield "names", value, words[0].start(), words[-1].end()
 
 
 _READERS: dict[str, tuple[str, _Reader]] = {
@@ -312,12 +309,13 @@ _READERS: dict[str, tuple[str, _Reader]] = {
     "iso": (r"\d-\d", _read_date),
     "numeric": (r"\d[./]\d", _read_date),
     "named": ("months", _read_date),
-    "weekday": ("days", _read_weekday),
+    "weekday": ("days", lambda found, _: [("dates", _look_up("days", found[1]), *found.span())]),
     "time": (r"(?i)\d\s?[:.ahopu]", _read_time),
     "part": (r"\d", lambda found, _: [("numbers", "", *found.span())]),
     "number": (r"\d", _read_number),
     "numeral": ("numerals", _read_number),
-    "quote": ("[“„«»\u2039\u203a「\"'‘]", _read_quote),
+    # The strings of a JSON value are its text.
+    "quote": (r"(?s)\A\s*[^\s{[].*[“„«»\u2039\u203a「\"'‘]", _read_quote),
     "label": ("[#|*]", lambda found, _: [("names", "", *found.span())]),
     "product": (r"\d", lambda found, _: [("names", " ".join(_stems(found[0])), *found.span())]),
     "name": ("[^\\W\\d_a-z]", _read_name),

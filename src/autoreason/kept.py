@@ -13,6 +13,7 @@ from autoreason.facts import FACT_KINDS, Fact, FactKind, compare_facts, find_uns
 from autoreason.limits import without_limits
 
 _NAMES = {"numbers": "figures", "money": "figures", "quotes": "quotations"}
+_ADDS_NONE = "Adds no figure, date, name, link or quotation of its own."
 _MAX_WORDING = 60
 _LISTED = 30
 """Wordings in the rule, and losses told apart."""
@@ -45,8 +46,7 @@ class Given(NamedTuple):
         facts = [f"“{_wording(fact)}”" for fact, *_ in _losses(self, "")]
         more = f" and {len(facts) - _LISTED} more" if facts[_LISTED:] else ""
         listed = f"Keeps {', '.join(facts[:_LISTED])}{more}, unless brief or facts say otherwise."
-        none = "Adds no figure, date, name, link or quotation of its own."
-        return (*[listed] * bool(facts), *[none] * ("strict" in self.keep))
+        return (*[listed] * bool(facts), *[_ADDS_NONE] * ("strict" in self.keep))
 
     def in_short(self) -> tuple[str, ...]:
         """The same for the person who gave it: `Keeps 14 figures, dates and names of your draft.`"""
@@ -55,9 +55,8 @@ class Given(NamedTuple):
         what = re.sub(", (?=[a-z]+$)", " and ", ", ".join(names))
         what = what.removesuffix("s") if len(kinds) == 1 else what
         where = "your draft" if "draft" in self.keep else "what you gave"
-        said = [f"keeps {len(kinds)} {what} of {where}"] if kinds else []
-        said += [f"adds no {'others' if kinds else 'facts'}"] * ("strict" in self.keep)
-        return (f"{' and '.join(said).capitalize()}.",) if said else ()
+        counted = f"Keeps {len(kinds)} {what} of {where}."
+        return (*[counted] * bool(kinds), *[_ADDS_NONE] * ("strict" in self.keep))
 
     def breaches(self, text: str, said: tuple[str, ...]) -> list[tuple[Violation, str]]:
         """What a text lost, changed or, if strict, added; then with its place. What a person `said` may be changed."""
