@@ -27,7 +27,6 @@ NOUNS = frozenset(
             "errors",
             "events",
             "exchange",
-            "fact_readers",
             "facts",
             "fields",
         ),

@@ -108,7 +108,7 @@ def test_where_it_is_strict_nothing_is_added() -> None:
 def test_its_person_is_told_in_short_and_authors_in_full() -> None:
     made = task("draft")
     assert made.rules(short=True) == (
-        "Keeps 6 figures, dates, names, links and quotations of your draft.",
+        "Keeps 6 figures, dates, quotations, links and names of your draft.",
     )
     (rule,) = made.rules()
     assert rule.startswith(

@@ -1,17 +1,24 @@
-"""Facts in texts, compared by code: what a rewrite loses, changes or invents."""
+"""Facts in texts, found and compared by code: what a rewrite loses, changes or invents."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from typing import NamedTuple, get_args
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, get_args
 
-from autoreason.fact_readers import FactKind as FactKind
-from autoreason.fact_readers import code_tokens, read_facts, stem, words_of
-
+FactKind = Literal["money", "dates", "quotes", "links", "numbers", "names", "code"]
+Kinds = Sequence[FactKind]
 FACT_KINDS: tuple[FactKind, ...] = get_args(FactKind)
+"""A wrong one of the first harms most."""
+_MOST_READ = 500_000
+"""Characters of a text that are read: few books have more."""
+_SENTENCE_END = re.compile(r"(?<=[.!?…])[^\w\s]*\s+(?=[^a-z\s])|\n\s*(?:\n|[-*#>|]|\d+[.)])\s*")
+_MOST_PAIRED, _REACH, _ALIKE = 150, 60, 0.6
+"""Facts that are paired by what is around them, in how many characters on each side, and the share of words there that
+must be the same for one to have replaced the other."""
 
 
 class Fact(NamedTuple):
@@ -21,52 +28,30 @@ class Fact(NamedTuple):
     text: str
     """As it is written."""
     value: str
-    """Its normal form: facts of a kind with equal values are the same."""
+    """Its normal form, which begins with what is always said: `14 d`, `03-04 2025`, `2:30 pm`."""
     start: int
     end: int
 
 
-class Difference(NamedTuple):
-    """What one text states and another does not."""
-
-    lost: tuple[Fact, ...]
-    changed: tuple[tuple[Fact, Fact], ...]
-    """A fact that is gone, and the one that stands in its place."""
-    added: tuple[Fact, ...]
-
-
-_CLOCK = re.compile(r"(\d\d):(\d\d)(\?)?")
-_DATE = re.compile(r"(-|\d{4})(?:-(\d\d)(?:-(\d\d))?)?(\?)?")
-_SENTENCE_END = re.compile(r"[.!?…][\"'”»“)]*\s+(?=[^a-z\s])|\n\s*(?:\n|[-*#>|]|\d+[.)])\s*")
-_REACH = 60
-"""Characters on each side by which the place of a fact is known again."""
-_MOST_PAIRS = 60
-_ALIKE = 0.6
-"""The share of words around two facts that must be the same for one to have replaced the other."""
-
-
 @lru_cache(256)
 def find_facts(text: str) -> tuple[Fact, ...]:
-    """Every fact in a text, in its order."""
-    found = sorted(read_facts(text), key=lambda each: (*each[1:3], each[0]))
-    return tuple(Fact(kind, text[a:b], value, a, b) for kind, a, b, value in found)
-
-
-def compare_facts(
-    given: str,
-    text: str,
-    kinds: Sequence[FactKind] = FACT_KINDS,
-    allowed: Sequence[str] = (),
-) -> Difference:
-    """What `given` states and `text` does not, and what `text` states that neither `given` nor `allowed` does."""
-    missing, new = _unstated(given, text, kinds), _unstated(text, given, kinds)
-    pairs = dict(_replacements(given, missing, text, new))
-    known = {*pairs.values(), *(fact for fact in new if any(_states(it, fact) for it in allowed))}
-    return Difference(
-        lost=tuple(fact for fact in missing if fact not in pairs),
-        changed=tuple(pairs.items()),
-        added=tuple(fact for fact in new if fact not in known),
-    )
+    """Every fact in a text, in its order; `\\0` stands for what one reader took from the next."""
+    facts, rest, tables = list[Fact](), text[:_MOST_READ], _tables()
+    words = {*map(str.lower, _words(text)), *_stems(text)}
+    for name, (hint, read) in _READERS.items():
+        known = tables.get(_language(text) if hint == "numerals" else hint, ())
+        some = tuple(word for word in known if words.issuperset(re.split("[ -]", word)))
+        if not (some if known else re.search(hint, rest)):
+            continue
+        pattern, pieces, at = _pattern(name, some), list[str](), 0
+        while found := pattern.search(rest, at):
+            new = [Fact(kind, text[a:b], it, a, b) for kind, it, a, b in read(found, text)]
+            start, end = new[0][3:] if new else (found.end(), found.end())
+            pieces += [rest[at:start], "\0" * (end - start)]
+            facts += new
+            at = end
+        rest = "".join([*pieces, rest[at:]])
+    return tuple(sorted((fact for fact in facts if fact.value), key=lambda fact: fact[3:]))
 
 
 def sentence_of(text: str, fact: Fact) -> str:
@@ -75,105 +60,268 @@ def sentence_of(text: str, fact: Fact) -> str:
 
 def sentence_around(text: str, start: int, end: int) -> str:
     """The sentence, or the line where that is shorter, that contains a passage."""
-    before = text[max(start - 400, 0) : start]
-    begin = max((each.end() for each in _SENTENCE_END.finditer(before)), default=0)
-    behind = _SENTENCE_END.search(text, end, end + 400)
-    sentence = before[begin:] + text[start : behind.start() + 1 if behind else end + 400]
-    return " ".join(sentence.split())
+    before = _SENTENCE_END.split(text[max(start - 400, 0) : start + 1])[-1][:-1]
+    after = _SENTENCE_END.split(text[end : end + 400], maxsplit=1)[0]
+    return " ".join(f"{before}{text[start:end]}{after}".split())
 
 
-def _unstated(given: str, text: str, kinds: Sequence[FactKind]) -> list[Fact]:
-    """The facts of a text, each value once, that another does not state."""
-    facts = {(fact.kind, fact.value): fact for fact in reversed(find_facts(given))}
-    missing = [each for each in facts.values() if each.kind in kinds and not _states(text, each)]
-    return sorted(missing, key=lambda fact: fact.start)
+def compare_facts(given: str, text: str, kinds: Kinds = FACT_KINDS) -> dict[Fact, Fact | None]:
+    """What `given` states and `text` does not, and what stands between the same words instead."""
+    missing, new = find_unstated(given, [text], kinds), find_unstated(text, [given], kinds)
+    around = {fact: _around(given, fact) for fact in missing[:_MOST_PAIRED]}
+    around_new = {fact: _around(text, fact) for fact in new[:_MOST_PAIRED]}
+    alike = [
+        (2 * shared / (len(here) + len(there)), old, fact)
+        for old, here in around.items()
+        for fact, there in around_new.items()
+        if old.kind == fact.kind and (shared := len(here & there)) > 1
+    ]
+    changed: dict[Fact, Fact] = {}
+    for share, old, fact in sorted(alike, key=lambda each: -each[0]):
+        if share >= _ALIKE and old not in changed and fact not in changed.values():
+            changed[old] = fact
+    return {fact: changed.get(fact) for fact in missing}
 
 
-def _states(text: str, fact: Fact) -> bool:
-    stated = _stated(text)
-    if fact.value in stated[fact.kind]:
-        return True
-    # In other words, or without marks.
-    if fact.kind == "quotes":
-        return stated["runs"].issuperset(_runs(fact.value.split()))
-    if fact.kind == "code":
-        return stated["tokens"].issuperset(fact.value.split())
-    if fact.kind == "names":
-        return stated["words"].issuperset(fact.value.split("-"))
-    return fact.kind != "links" and not stated["implied"].isdisjoint(_forms(fact.value)[1])
+def _around(text: str, fact: Fact) -> set[str]:
+    """The words around a fact, and those of a long one."""
+    before = _stems(text[max(fact.start - _REACH, 0) : fact.start])[-6:]
+    after = _stems(text[fact.end : fact.end + _REACH])[:6]
+    return {*before, *after, *(_stems(fact.text) if fact.kind in ("quotes", "links") else ())}
+
+
+def find_unstated(text: str, others: Sequence[str], kinds: Kinds = FACT_KINDS) -> list[Fact]:
+    """The facts of a text, each value once, that none of the others states."""
+    found = (fact for fact in reversed(find_facts(text)) if fact.kind in kinds)
+    facts = {(fact.kind, fact.value.partition("\t")[0]): fact for fact in found}
+    new = [fact for fact in facts.values() if not any(states(other, fact) for other in others)]
+    return sorted(new, key=lambda fact: fact.start)
+
+
+def states(text: str, fact: Fact) -> bool:
+    """Whether a text states a fact, perhaps in other words, less exactly or without its marks."""
+    stated = _stated(text)[fact.kind]
+    if fact.kind in ("numbers", "dates", "money"):
+        return not stated.isdisjoint(_forms(fact.value))
+    value, tab, first = fact.value.partition("\t")
+    # A last name beside another first name is somebody else's.
+    if tab and value + tab in stated and stated.isdisjoint(first.split()):
+        return False
+    words = value.split()
+    return value in stated or stated >= set(_runs(words) if fact.kind == "quotes" else words)
 
 
 @lru_cache(64)
 def _stated(text: str) -> dict[str, set[str]]:
-    """What a text states: its values by kind and what they imply, its words, and what code is made of."""
-    stated: dict[str, set[str]] = defaultdict(set)
-    for fact in find_facts(text):
-        stated[fact.kind].add(fact.value)
-        if fact.kind in ("numbers", "money", "dates"):
-            stated["implied"] |= _forms(fact.value)[0]
+    """What a text states, by kind: values, and what they are made of."""
     # An address does not state the names in it.
-    links = [fact for fact in find_facts(text) if fact.kind == "links"]
-    ends, starts = (0, *(link.end for link in links)), (*(link.start for link in links), len(text))
-    plain = words_of(" ".join(map(text.__getitem__, map(slice, ends, starts))))
-    stated["words"] = set(map(stem, plain))
-    stated["runs"] = set(_runs(plain))
-    stated["tokens"] = set(code_tokens(text))
+    words, figures = _stems(_pattern("link").sub(" ", text)), set[str]()
+    stated = {"names": set(words), "quotes": set(_runs(words)), "code": set(_tokens(text))}
+    stated |= {"links": set(), "numbers": figures, "dates": figures, "money": figures}
+    for kind, _, whole, *_ in find_facts(text):
+        value, tab, _ = whole.partition("\t")
+        forms = _forms(value, stated=True) if stated[kind] is figures else {value, value + tab}
+        stated[kind] |= forms
     return stated
+
+
+@lru_cache(1024)
+def _forms(value: str, *, stated: bool = False) -> set[str]:
+    """By which of its forms a figure is known; one that is `stated` states less exact ones too."""
+    values = [value]
+    if date := re.fullmatch(r"(\d\d)-(\d\d)?(\?)?( \d{4})?", value):
+        month, day, unsure, year = date.groups("")
+        values = [f"{month}-{day}{year}", *[f"{day}-{month}{year}"] * bool(unsure)]
+        values += [*(f"{each[:3]}{year}" for each in values), year.strip()] * stated
+    elif clock := re.fullmatch(r"(\d+):00( pm)?.*", value):
+        hour = int(clock[1])
+        values += [f"{hour or 12} h", f"{hour + 12 * bool(clock[2])} h"]
+    found = set[str]()
+    for each in values:
+        always, _, exact = each.partition(" ")
+        found |= {each, f"{always} *"} if stated else {each, always} if exact else {f"{always} *"}
+    return found
 
 
 def _runs(words: list[str]) -> Iterator[str]:
     return map(" ".join, zip(words, words[1:], words[2:], strict=False))
 
 
-@lru_cache(1024)
-def _forms(value: str) -> tuple[set[str], set[str]]:
-    """What a number or a date implies, and any of which implies it."""
-    if clock := _CLOCK.fullmatch(value):
-        hour, minute, unsure = int(clock[1]), clock[2], clock[3]
-        half = f"~{hour % 12}:{minute}"
-        hours = {f"{n} {it}" for n in (hour, hour % 12 or 12) for it in "-h" if minute == "00"}
-        bare = {each[:-2] for each in hours}
-        if unsure:
-            return {half, f"?{half}"} | hours | bare, {half} | hours
-        return {value, half} | hours | bare, {value, f"?{half}"} | hours
-    if date := _DATE.fullmatch(value):
-        year, month, day, unsure = date.groups()
-        if not month:
-            return {f"{year}~", year, f"{year} -"}, {f"{year}~", year}
-        if unsure:
-            both = _forms(value[:-1]), _forms(f"{year}-{day}-{month}")
-            return both[0][0] | both[1][0], both[0][1] | both[1][1]
-        ends = {f"-{month}-{day}", f"-{month}"} if day else {f"-{month}"}
-        years = {year, "-"} if year != "-" else {"-", "?"}
-        implied = {f"{each}{end}" for each in years for end in ends} | {f"{year}~"}
-        return implied, {value, f"?-{month}-{day}" if day else f"?-{month}"}
-    number, _, unit = value.partition(" ")
-    return {number, value if unit else f"{number} -"}, {value, f"{number} -"} if unit else {number}
+def _stems(text: str) -> list[str]:
+    """Words without the endings of plurals and possessives."""
+    return re.findall(r"\w+", re.sub(r"(?<=\w\w\w)s\b", "", text.casefold()))
 
 
-def _replacements(
-    given: str, missing: list[Fact], text: str, new: list[Fact]
-) -> Iterator[tuple[Fact, Fact]]:
-    """Facts of a kind that stand between the same words, the most alike first."""
-    scored: list[tuple[float, Fact, Fact]] = []
-    for kind in FACT_KINDS:
-        olds = [fact for fact in missing if fact.kind == kind][:_MOST_PAIRS]
-        news = [(fact, _context(text, fact)) for fact in new if fact.kind == kind][:_MOST_PAIRS]
-        for old in olds:
-            around = _context(given, old)
-            for fact, there in news:
-                shared = len(around & there) if len(around & there) > 1 else 0
-                scored.append((2 * shared / max(len(around) + len(there), 1), old, fact))
-    paired: set[Fact] = set()
-    for score, old, fact in sorted(scored, key=lambda each: -each[0]):
-        if score >= _ALIKE and paired.isdisjoint((old, fact)):
-            paired |= {old, fact}
-            yield old, fact
+def _tokens(text: str) -> list[str]:
+    """What code is made of, without the signs of a language or of Markdown around it."""
+    found = re.findall(r"[^\s`\"'“”„’,;(){}\[\]<>|=/]+", text.casefold())
+    return [each for it in found if any(map(str.isalnum, each := it.strip("*_.:!?")))]
 
 
-def _context(text: str, fact: Fact) -> set[str]:
-    """The words around a fact, and those of a long one."""
-    before = words_of(text[max(fact.start - _REACH, 0) : fact.start])[-6:]
-    after = words_of(text[fact.end : fact.end + _REACH])[:6]
-    own = words_of(fact.text) if fact.kind in ("quotes", "links") else []
-    return set(map(stem, [*before, *after, *own]))
+@lru_cache(256)
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[^\W\d_]+", text))
+
+
+@lru_cache(256)
+def _language(text: str) -> str:
+    """The language of which most common words stand in a text."""
+    common: dict[str, str] = _tables()["common"]
+    return max(common, key=lambda each: len(_words(text).intersection(common[each].split())))
+
+
+@cache
+def _tables() -> dict[str, Any]:
+    """The words and the patterns: few commands read facts, and none of the others waits for these."""
+    import tomllib
+
+    tables = tomllib.loads(Path(__file__).with_name("fact_words.toml").read_text("utf-8"))
+    for name in ("months", "days", "scales", "currencies", "units", "no_names"):
+        tables[name] = {word: key for key, words in tables[name].items() for word in words.split()}
+    tables["units"] |= tables["currencies"]
+    for code, words in tables.pop("numerals").items():
+        tables[code] = {word.replace("_", " "): str(n) for n, word in enumerate(words.split(), 2)}
+    return tables
+
+
+@lru_cache(256)
+def _pattern(name: str, words: tuple[str, ...] = ()) -> re.Pattern[str]:
+    """A pattern with others in their places, and of a table those words that a text has."""
+    tables = _tables()
+
+    def insert(key: str) -> str:
+        if pattern := tables["patterns"].get(key):
+            return re.sub("@([a-z]+)@", lambda each: insert(each[1]), pattern)
+        some = sorted(tables["scales"] if key == "scales" else words, key=len, reverse=True)
+        # Spaces count in tables, not in patterns.
+        either = "|".join(some).replace(" ", "[ ]")
+        return f"(?=[{''.join({word[0] for word in some})}])(?:{either})"
+
+    return re.compile(insert(name), re.VERBOSE)
+
+
+def _look_up(table: str, word: str | None) -> str:
+    """What a word of a text is read as, also as a plural; nothing if it is not in the table."""
+    entries, bare = _tables()[table], re.sub(r"[\s-]", "", word or "")
+    ways = (bare, bare.lower(), *_stems(bare))
+    return next((entries[each] for each in ways if each in entries), "")
+
+
+_Read = tuple[FactKind, str, int, int]
+"""Kind, value and place of a fact; without a value, what is only taken from the readers that follow."""
+_Reader = Callable[[re.Match[str], str], Iterable[_Read]]
+"""Of what a pattern found in the masked text, and the text as it is."""
+
+
+def _read_code(found: re.Match[str], _: str) -> Iterator[_Read]:
+    yield "code", "", *found.span()
+    part = "block" if found["fence"] else 0
+    for line in re.finditer(r"\S[^\n]*", found[part]):
+        start = found.start(part) + line.start()
+        yield "code", " ".join(_tokens(line[0])), start, start + len(line[0])
+
+
+def _read_link(found: re.Match[str], _: str) -> Iterator[_Read]:
+    host, slash, path = found[found.lastgroup or 0].partition("/")
+    yield "links", f"{host.casefold()}{slash}{path}".rstrip("/"), *found.span()
+
+
+def _read_date(found: re.Match[str], text: str) -> Iterator[_Read]:
+    part, language, unsure = defaultdict(str, found.groupdict("")), _language(text), ""
+    year, month, day, other = part["y"], part["m"], part["d"] or part["e"], part["d0"] or part["e0"]
+    if part["s"] and language == "en":
+        if not year:
+            return
+        # 03/04/2025 is in March or in April.
+        unsure = "?" if part["s"] == "/" and int(day) < 13 > int(month) and day != month else ""
+        month, day = (day, month) if int(month) > 12 else (month, day)
+    if not month.isdigit():
+        if (month.islower() and language in ("en", "de")) or not (day or year or part["in"]):
+            return
+        month = _look_up("months", month)
+    if 1 <= int(month) <= 12 and 1 <= int(day or 1) <= 31:
+        ends = unsure + (f" {year:0>4}".replace(" 00", " 20") if year else "")
+        value = f"{month:0>2}-{day and f'{day:0>2}'}{ends}"
+        yield "dates", value, found.start() + len(part["in"]), found.end()
+        if other:
+            place = found.span("d0" if part["d0"] else "e0")
+            yield "dates", f"{month:0>2}-{other:0>2}{ends}", *place
+
+
+def _read_time(found: re.Match[str], text: str) -> Iterator[_Read]:
+    hour, half, language = int(found["h"]), found["half"], _language(text)
+    # But for French, `8 h` are hours.
+    if found["clock"] != "h" or found["m"] or language == "fr":
+        hour = hour % 12 + 12 * (half[0] in "pP") if half else hour % 24
+        unsure = language == "en" and not half and 1 <= hour <= 12
+        value = f"{hour % 12}:{found['m'] or '00'}{'' if unsure else ' am' if hour < 12 else ' pm'}"
+        yield "dates", value, found.start("h"), found.end()
+
+
+def _read_number(found: re.Match[str], text: str) -> Iterator[_Read]:
+    currency, unit = (_look_up("units", found[name]) for name in ("before", "unit"))
+    # `14 people` are a number without a unit, `14th` is none.
+    if unit or not found["tail"][:1].isalpha():
+        digits, end = found["digits"], found.end() if unit else found.start("tail")
+        digits = _tables()[_language(text)].get(digits.lower(), digits)
+        number = _plain(digits, int(_tables()["scales"].get(found["scale"], 0)))
+        value = f"{found['sign'] or ''}{number} {currency or unit}".rstrip()
+        money = (currency or unit) in _tables()["currencies"].values()
+        year = re.fullmatch(r"(?:19|20)\d\d", text[found.start() : end])
+        yield "money" if money else "dates" if year else "numbers", value, found.start(), end
+
+
+def _plain(digits: str, power: int) -> str:
+    """A number without its grouping: what could be thousands is read as that, whatever the language."""
+    bare = re.sub(r"[\s'’]", "", digits)
+    *whole, part = re.split("[.,]", bare)
+    if not whole or re.fullmatch(r"[1-9]\d{0,2}([.,])\d{3}(?:\1\d{3})*", bare):
+        whole, part = [*whole, part], ""
+    shifted = f"{''.join(whole)}{part[:power]:0<{power}}.{part[power:]}"
+    return shifted.strip("0").rstrip(".") or "0"
+
+
+def _read_quote(found: re.Match[str], text: str) -> Iterator[_Read]:
+    # Figures in it were read before; a word or two are a title or a joke.
+    real = len(found[0][1:-1].split()) > 2 or found[0][0] == "「"
+    yield "quotes", " ".join(_stems(text[slice(*found.span())])) * real, *found.span()
+
+
+def _read_name(found: re.Match[str], text: str) -> Iterator[_Read]:
+    words = list(_pattern("capital").finditer(found.string, *found.span()))
+    formed = [word for word in words if _pattern("inner").match(word[0])]
+    if not found["titled"]:
+        before = found.string[max(found.start() - 12, 0) : found.start()]
+        if _pattern("start").search(before) and words[0] not in formed:
+            words = words[1:]
+        # German nouns have capitals too: two in a row are a name unless they are an amount of something.
+        lonely = sum(len(word[0]) > 2 for word in words) < 2 or re.search(" [a-z]", found[0])
+        if _language(text) == "de" and (lonely or before.strip()[-1:] == "\0"):
+            words = formed
+    bare = [word[0].strip(".") for word in words]
+    long = [word.casefold() for word in bare if len(word) > 2 + word.isupper()]
+    # What a text has without a capital is no name.
+    common = _words(found.string)
+    if named := [low for low in long if low not in common and low not in _tables()["no_names"]]:
+        value = "\t".join(" ".join(_stems(name)) for name in reversed(named))
+        yield "names", value, words[0].start(), words[-1].end()
+
+
+_READERS: dict[str, tuple[str, _Reader]] = {
+    "code": (r"[`~_/]|--|\.\w|v\d", _read_code),
+    "link": (r"[@/]|\.\w", _read_link),
+    "iso": (r"\d-\d", _read_date),
+    "numeric": (r"\d[./]\d", _read_date),
+    "named": ("months", _read_date),
+    "weekday": ("days", lambda found, _: [("dates", _look_up("days", found[1]), *found.span())]),
+    "time": (r"(?i)\d\s?[:.ahopu]", _read_time),
+    "part": (r"\d", lambda found, _: [("numbers", "", *found.span())]),
+    "number": (r"\d", _read_number),
+    "numeral": ("numerals", _read_number),
+    # The strings of a JSON value are its text.
+    "quote": (r"(?s)\A\s*[^\s{[].*[“„«»\u2039\u203a「\"'‘]", _read_quote),
+    "label": ("[#|*]", lambda found, _: [("names", "", *found.span())]),
+    "product": (r"\d", lambda found, _: [("names", " ".join(_stems(found[0])), *found.span())]),
+    "name": ("[^\\W\\d_a-z]", _read_name),
+}
+"""By the names of their patterns, in their order, with what a text must have for one to be needed: signs, or words."""

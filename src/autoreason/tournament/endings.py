@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from autoreason.contract import count_words
 from autoreason.exchange import Spent
+from autoreason.facts import FACT_KINDS
 from autoreason.report import numbers
 from autoreason.report.numbers import capital, count, jury, listed, money, roughly, taste_for_length
 from autoreason.story import ALTERNATIVES, CONFIRMATION, Story
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from autoreason import events
 
 _RESUME = re.compile(r"[;,][^;,]*`autoreason resume.*", re.DOTALL)
-_RISKS = ("money", "dates", "quotes", "links", "numbers", "names")
-"""Facts that nobody gave, the riskiest first."""
 NOT_ASKED = "Whether fresh judges prefer it to {} was not asked{}."
 
 
@@ -55,7 +54,9 @@ def summarize(
 
 def to_check(story: Story) -> str:
     """What the text states that is not from its person, who alone can know whether it is true."""
-    found = [each.text for each in sorted(story.new_facts, key=lambda new: _RISKS.index(new.kind))]
+    found = [
+        each.text for each in sorted(story.new_facts, key=lambda new: FACT_KINDS.index(new.kind))
+    ]
     more = [f"{len(found[4:])} more"] if found[4:] else []
     return f"Not from you, please check: {' · '.join(found[:4] + more)}" if found else ""
 

@@ -42,7 +42,7 @@ def test_a_text_that_changes_the_facts_of_a_draft_is_not_delivered(edited: Insid
     said = edited(*RUN, "--draft", "draft.md")
     assert said.out == DRAFT
     limits, *lines = said.err.splitlines()
-    assert limits == "Limits     keeps 6 figures, dates, names, links and quotations of your draft"
+    assert limits == "Limits     keeps 6 figures, dates, quotations, links and names of your draft"
     assert "You have your draft: in 2 rounds no rewrite could stand (it breaks a limit)." in lines
     shown = " ".join(edited("show", "--round", "1").out.split())
     for breach in (
@@ -53,7 +53,7 @@ def test_a_text_that_changes_the_facts_of_a_draft_is_not_delivered(edited: Insid
     assert edited("show", "--json").json["not_from_you"] == []
     assert edited("show", "--html", "page.html").status == 0
     page = (edited.folder / "page.html").read_text("utf-8")
-    assert "Keeps 6 figures, dates, names, links and quotations of your draft" in page
+    assert "Keeps 6 figures, dates, quotations, links and names of your draft" in page
     assert "please check" not in page
 
 
