@@ -123,7 +123,7 @@ class Contract(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     @property
     def empty(self) -> bool:
         """Whether there are no limits; what is kept of a draft is one of the task's."""
-        return msgspec.structs.replace(self, keep=None) == _NO_LIMITS
+        return not any(getattr(self, name) for name in self.__struct_fields__ if name != "keep")
 
     def limits(self) -> Iterator[Rule]:
         """Every limit by itself."""
@@ -324,4 +324,3 @@ _RULES: dict[str, tuple[str, str, Callable[[str, str], str | None]]] = {
     "json": ("Is one valid JSON value and nothing else.", "it is not JSON", _find_no_json),
 }
 """Of a field or its value: what it says, what is said of a text that breaks it, and where that is, if it does."""
-_NO_LIMITS = Contract()
