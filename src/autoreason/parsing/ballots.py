@@ -1,8 +1,7 @@
-"""What judges answer: a ranking, or whether a first place is for length alone. A wrong ranking is worse than none."""
+"""What judges answer: a ranking, grades, whether a first place is for length. A wrong answer is worse than none."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -11,7 +10,7 @@ from typing import NamedTuple
 
 from autoreason.exchange import Schema, object_schema
 from autoreason.jobs.context import BOUNDARY
-from autoreason.parsing import pattern
+from autoreason.parsing import parse_json, pattern
 from autoreason.parsing.rankings import (
     NOUN,
     PLACES,
@@ -47,13 +46,47 @@ LENGTH_CHECK = Schema(
 
 def rests_on_length(reply: str) -> bool | None:
     """Whether it rests on length alone; None where the answer is neither, or both."""
-    try:
-        value = json.loads(reply)
-    except (ValueError, RecursionError):
-        found = {answer.lower() for answer in _LINE.findall(reply)}
-    else:
-        found = {str(value.get(_FIELD)).lower()} if isinstance(value, dict) else set()
+    value = parse_json(reply)
+    given = [str(value.get(_FIELD))] if isinstance(value, dict) else _LINE.findall(reply)
+    found = {answer.lower() for answer in given}
     return found == {"length"} if found in ({"length"}, {"quality"}) else None
+
+
+LEAST, MOST = 1, 20
+Grades = dict[str, tuple[float, ...]]
+"""By label, in the order of the criteria; one number each where there are none."""
+# As judges are asked for it in words, and as a JSON object is spelt out.
+_GRADE = pattern(
+    r"\W*(?:grades: )?(?P<label>\w+): (?:(?P<key>\w+): )?(?P<grade>\d+(?:\.\d+)?)[. ]*"
+)
+
+
+def criterion_keys(names: Sequence[str]) -> list[str]:
+    """Names of criteria as every provider takes them for keys of a JSON object: `sounds_like_us_2`."""
+    plain = (re.sub(r"[^a-z0-9]+", "_", name.lower())[:40].strip("_") for name in names)
+    return [f"{each or 'criterion'}_{number}" for number, each in enumerate(plain, 1)]
+
+
+def read_grades(text: str, labels: Sequence[str], names: Sequence[str] = ()) -> Grades | None:
+    """What a judge gave every text on every criterion; None where a grade is missing, or in doubt."""
+    given: dict[tuple[str, str], float] = {}
+    after: list[str] = []
+    for line in own_lines(without_copies(text, labels)):
+        found = _GRADE.fullmatch(line.text)
+        if found and found["label"] in labels:
+            after, grade = [], float(found["grade"])
+            if given.setdefault((found["label"], found["key"] or ""), grade) != grade:
+                return None
+        after.append(line.text)
+    keys = criterion_keys(names) or [""]
+    grades = {label: tuple(given.get((label, key), 0) for key in keys) for label in labels}
+    is_whole = all(LEAST <= each <= MOST for row in grades.values() for each in row)
+    return grades if is_whole and not retracts("\n".join(after)) else None
+
+
+def rank_by_grades(grades: Grades) -> Ranking:
+    """The highest sum first; equal ones by their labels, which are drawn for each judge and so favour no text."""
+    return tuple(sorted(grades, key=lambda label: (-sum(grades[label]), label)))
 
 
 def read_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
