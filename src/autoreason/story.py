@@ -237,7 +237,7 @@ class Story:
 
     @property
     def origin(self) -> str:
-        """Where that text came from: `draft`, or the pass it won; empty where there is none."""
+        """Where that text came from: `draft`, `draft 3`, or the pass it won; empty where there is none."""
         if self.end:
             return self.end.origin
         return self.chosen.name if self.chosen else ""
@@ -387,7 +387,8 @@ class Story:
             if winner not in finished.candidates:
                 raise _incomplete(f"pass {event.number} was won by {winner}, whose text is missing")
             won = finished.candidates[winner]
-            name = f"pass {event.number}" + ("" if event.outcome == "unjudged" else f" {winner}")
+            name = f"{'draft' if self.is_sampling else 'pass'} {event.number}"
+            name += "" if event.outcome == "unjudged" else f" {winner}"
             self._promote(name, event.number, won.text, won.violations)
         self.left.append(self.incumbents[-1])
 

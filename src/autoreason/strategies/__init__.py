@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
@@ -183,9 +182,6 @@ class CritiqueRevise(Iterated):
         return found_nothing, likely, _repeated({**found_nothing, "reviser": passes})
 
 
-_PASS = re.compile(r"\bpass(?= \d)")
-
-
 class Single(Strategy):
     summary = "one draft, delivered as it is"
     prompts = ()
@@ -213,11 +209,6 @@ class Samples(Struct, frozen=True, kw_only=True):
 def sample_count(settings: Settings) -> int:
     n = own_options(settings, Samples).n
     return max(n, min(2 * n, MAX_ALTERNATIVES)) if settings.job.name == "alternatives" else n
-
-
-def name_drafts(text: str) -> str:
-    """The text with `draft 3` where `best_of_n` recorded a draft as `pass 3`."""
-    return _PASS.sub("draft", text)
 
 
 def sampled_draft(story: Story, number: int) -> str:
@@ -347,7 +338,7 @@ class Alternatives(BestOfN):
             if verdict:
                 ranked.sort(key=verdict.scores.__getitem__, reverse=True)
                 stands = {n: astuple(each)[:3] for n, each in standings(panel.rankings).items()}
-        found = [events.Alternative(name_drafts(n), texts[n], *stands.get(n, ())) for n in ranked]
+        found = [events.Alternative(n, texts[n], *stands.get(n, ())) for n in ranked]
         first = verdict is not None and verdict.margin > 0 and verdict.chance <= BEYOND_CHANCE
         self.emit(events.AlternativesRanked(wanted=wanted, texts=tuple(found), leads=first))
         return next(each for each in drafts if each.name == ranked[0])

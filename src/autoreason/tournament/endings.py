@@ -168,7 +168,7 @@ def _stopped(story: Story, delivered: events.Delivered) -> str:
             return f"{after}: another would not fit the limits of the run."
         case "person":
             # Replies on their way may have ended a review after that.
-            review, text = story.closing_review, name_text(delivered.origin, story)
+            review, text = story.closing_review, name_text(delivered.origin)
             chose = ", which the last review chose" if review and review.winner else ""
             return f"{after}: you accepted {text}{chose}."
         case "contract":
@@ -186,7 +186,7 @@ def _paused(story: Story, spent: Spent, seconds: float | None, name: str, resume
     last += [f"{resume}   goes on; nothing is paid twice"] if resume else []
     if story.status == "budget":
         limit = _limit_of(story)
-        text = f" You have {name_text(story.origin, story)}." if story.origin else ""
+        text = f" You have {name_text(story.origin)}." if story.origin else ""
         # Behind the limit of time, a reason has what the provider answered last instead of a reply.
         failed = story.reason.partition("; ")[2] if story.limit == "seconds" else ""
         waiting = f", while {failed}" if failed else ""

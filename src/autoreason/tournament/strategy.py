@@ -56,7 +56,7 @@ def find_ending(
         return Ending("plateau", why)
     winners = [each.decided.winner for each in story.reviews if each.decided]
     if winners[-1:] != [None] and ends_by_review(winners, settings):
-        text = name_text(next(filter(None, reversed(winners))), story).replace("the text", "that")
+        text = name_text(next(filter(None, reversed(winners)))).replace("the text", "that")
         return Ending("review", f"later texts no longer ranked above {text}")
     return None
 
