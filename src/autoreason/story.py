@@ -32,8 +32,17 @@ ALTERNATIVES = f"{CONFIRMATION}/alternatives"
 Other = TypeVar("Other", bound=events.Event)
 
 
+class _Voted:
+    decided: events.PassDecided | events.PanelDecided | events.ReviewDecided | None
+
+    @property
+    def verdict(self) -> events.Verdict | None:
+        """None where it is not decided, or had too few valid ballots."""
+        return self.decided.verdict if self.decided else None
+
+
 @dataclass
-class RecordedPass:
+class RecordedPass(_Voted):
     """One pass so far."""
 
     number: int
@@ -44,11 +53,6 @@ class RecordedPass:
     dropped: list[events.CandidateDropped] = field(default_factory=list)
     ballots: list[events.BallotCast] = field(default_factory=list)
     decided: events.PassDecided | None = None
-
-    @property
-    def verdict(self) -> events.Verdict | None:
-        """None where it is not decided, or had too few valid ballots."""
-        return self.decided.verdict if self.decided else None
 
     def text(self, slot: events.Slot) -> str:
         """The text of a slot."""
@@ -61,32 +65,22 @@ class RecordedPass:
 
 
 @dataclass
-class RecordedPanel:
+class RecordedPanel(_Voted):
     """A panel over finished texts so far."""
 
     stage: str
     ballots: list[events.BallotCast] = field(default_factory=list)
     decided: events.PanelDecided | None = None
 
-    @property
-    def verdict(self) -> events.Verdict | None:
-        """None where it is not decided, or had too few valid ballots."""
-        return self.decided.verdict if self.decided else None
-
 
 @dataclass
-class RecordedReview:
+class RecordedReview(_Voted):
     """A review so far."""
 
     ballots: list[events.BallotCast] = field(default_factory=list)
     decided: events.ReviewDecided | None = None
     number: int = 0
     """Of the pass before it."""
-
-    @property
-    def verdict(self) -> events.Verdict | None:
-        """None where it is not decided, or had too few valid ballots."""
-        return self.decided.verdict if self.decided else None
 
     @property
     def stages(self) -> list[list[events.BallotCast]]:

@@ -112,7 +112,7 @@ class Task(Struct, frozen=True, kw_only=True):
     @property
     def criterion_names(self) -> tuple[str, ...]:
         """The criteria as critics and judges name them."""
-        return tuple(each.partition(":")[0].strip() for each in self.criteria)
+        return tuple(each.partition(": ")[0].strip() for each in self.criteria)
 
     @property
     def limited(self) -> bool:
@@ -241,15 +241,13 @@ def with_limits(task: Task) -> Task:
 
 def read_criteria(given: object, where: str = "") -> tuple[str, ...]:
     """Criteria as they are written: a text, or a list of texts; `where` is their source, for messages."""
-    found: list[object] = []
+    found: list[Sequence[Any]] = []
     for each in given if isinstance(given, list | tuple) else [given]:
         # YAML reads `name: what is meant` as a mapping.
-        pairs = each.items() if isinstance(each, dict) else [(each, None)]
-        found += [key if value is None else f"{key}: {value}" for key, value in pairs]
-    texts = [" ".join(each.split()) for each in found if isinstance(each, str)]
-    if len(texts) < len(found):
+        found += each.items() if isinstance(each, dict) else [[each]]
+    if not all(isinstance(part, str) for parts in found for part in parts):
         raise InvalidInput(f"{where}`criteria` must be text or a list of texts")
-    return tuple(texts)
+    return tuple(" ".join(": ".join(parts).split()) for parts in found)
 
 
 def check_task(task: Task) -> Task:

@@ -115,14 +115,23 @@ def read_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
 
 def without_copies(text: str, labels: Sequence[str]) -> str:
     """The answer without what it copies of the request: texts between their boundary lines, and boundary marks."""
-    return _without_marks(_without_repeated_texts(text), labels)
+
+    def bare(mark: re.Match[str]) -> str:
+        return mark["name"] if mark["label"] in labels else mark[0]
+
+    # Most answers contain no boundary, and skip the long search.
+    return (
+        _COPIED_MARK.sub(bare, _without_repeated_texts(text))
+        if _BOUNDARY_MARK.search(text)
+        else text
+    )
 
 
 def _without_repeated_texts(text: str) -> str:
     """The answer without what it repeats of the texts between their boundary lines."""
     parts, end = [], 0
     starts: dict[str, int] = {}
-    for line in _BOUNDARY_LINE.finditer(text) if _BOUNDARY_MARK.search(text) else ():
+    for line in _BOUNDARY_LINE.finditer(text):
         name = line["name"].lower()
         if not line["end"]:
             starts[name] = line.start()
@@ -130,16 +139,6 @@ def _without_repeated_texts(text: str) -> str:
             parts += [text[end : starts[name]], "..."]
             end = line.end()
     return "".join(parts) + text[end:]
-
-
-def _without_marks(text: str, labels: Sequence[str]) -> str:
-    """The answer without the marks around texts, which some judges copy together with the label."""
-
-    def bare(mark: re.Match[str]) -> str:
-        return mark["name"] if mark["label"] in labels else mark[0]
-
-    # Most answers contain no such mark, and skip the long search.
-    return _COPIED_MARK.sub(bare, text) if _BOUNDARY_MARK.search(text) else text
 
 
 class Declaration(NamedTuple):

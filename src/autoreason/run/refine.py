@@ -22,6 +22,7 @@ from autoreason.task import (
     has_front_matter,
     is_text_file,
     make_contract,
+    read_criteria,
     with_limits,
 )
 
@@ -118,8 +119,7 @@ def task_in(brief: str | Task, options: TaskOptions) -> Task:
     contract = options.get("contract")
     if not isinstance(contract, Contract):
         contract = make_contract(dict(contract or {}), "contract")
-    given = options.get("criteria") or ()
-    criteria = (given,) if isinstance(given, str) else tuple(given)
+    criteria = read_criteria(options.get("criteria") or ())
     texts: dict[str, Any] = {name: options.get(name) for name in ("draft", "facts")}
     task = check_task(Task(brief=brief, contract=contract, criteria=criteria, **texts))
     return task if options.get("limits_from_brief") is False else with_limits(task)

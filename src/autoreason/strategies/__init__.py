@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import astuple, replace
 
 from autoreason import events
@@ -116,7 +116,6 @@ def _repeated(plan: Plan) -> Plan:
 class Iterated(Strategy):
     """One instruction, repeated in every pass; there is no vote and no way to stop early."""
 
-    prompt: ClassVar[str]
     used_settings: ClassVar[tuple[str, ...] | None] = ("passes",)
 
     async def run(self) -> Delivered:
@@ -131,7 +130,8 @@ class Iterated(Strategy):
     async def run_pass(self, number: int, guidance: str) -> None:
         key = pass_key(number, "reviser")
         text = self.incumbent.text
-        prompt = self.context.prompt(self.prompt, key, text=text, guidance=guidance)
+        assert self.prompts
+        prompt = self.context.prompt(self.prompts[0], key, text=text, guidance=guidance)
         self.take(number, await self.write(number, prompt))
 
     @classmethod
@@ -142,19 +142,16 @@ class Iterated(Strategy):
 
 class Conservative(Iterated):
     summary = "revised in every pass, asked to change as little as possible"
-    prompt = "conservative"
     prompts = ("conservative",)
 
 
 class Improve(Iterated):
     summary = "revised in every pass, asked to improve it"
-    prompt = "improve"
     prompts = ("improve",)
 
 
 class Harsh(Iterated):
     summary = "revised in every pass by its own harshest critic"
-    prompt = "harsh"
     prompts = ("harsh",)
 
 
@@ -197,13 +194,7 @@ class Single(Strategy):
 
 
 class Samples(Struct, frozen=True, kw_only=True):
-    """How many drafts are written."""
-
-    n: int = 6
-
-    def __post_init__(self) -> None:
-        if not 2 <= self.n <= MAX_DRAFTS:
-            raise InvalidInput(f"n is {self.n}; give a number of drafts from 2 to {MAX_DRAFTS}")
+    n: Annotated[int, Meta(ge=2, le=MAX_DRAFTS), "Drafts that are written."] = 6
 
 
 def sample_count(settings: Settings) -> int:

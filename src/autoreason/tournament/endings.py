@@ -185,7 +185,9 @@ def _paused(story: Story, spent: Spent, seconds: float | None, name: str, resume
     last = [took(story, spent, seconds, name)]
     last += [f"{resume}   goes on; nothing is paid twice"] if resume else []
     if story.status == "budget":
-        limit = _limit_of(story)
+        budget, name_of = story.settings.budget if story.settings else None, story.limit or ""
+        amount = getattr(budget, name_of, None)
+        limit = describe_limit(name_of, amount) if amount is not None else ""
         text = f" You have {name_text(story.origin)}." if story.origin else ""
         # Behind the limit of time, a reason has what the provider answered last instead of a reply.
         failed = story.reason.partition("; ")[2] if story.limit == "seconds" else ""
@@ -218,13 +220,6 @@ def _round_of(story: Story) -> str:
         return f"draft {story.passes[-1].number}"
     most = f" of {story.settings.passes}" if story.settings else ""
     return f"round {story.passes[-1].number}{most}"
-
-
-def _limit_of(story: Story) -> str:
-    """The limit at which a run paused, as it was given."""
-    limit = story.limit if story.settings else None
-    amount = getattr(story.settings.budget, limit) if story.settings and limit else None
-    return describe_limit(limit, amount) if limit and amount is not None else ""
 
 
 def describe_limit(name: str, amount: Any) -> str:

@@ -225,7 +225,7 @@ async def cast_ballot(
         lens=lens,
         anchored=bool(reference),
         check=check,
-        grades={by_label[label]: given for label, given in grades.items()},
+        grades={by_label[label]: grades[label] for label in rank_by_grades(grades)},
     )
 
 
@@ -292,11 +292,10 @@ def _read_ballot(
     reply: Reply, labels: tuple[str, ...], criteria: Sequence[str] | None
 ) -> tuple[tuple[str, ...] | None, Grades]:
     """The ranking, and the grades it follows from where a judge was asked to grade on `criteria`."""
-    if reply.outcome is not Outcome.OK:
-        return None, {}
+    text = reply.text if reply.outcome is Outcome.OK else ""
     if criteria is None:
-        return read_ranking(reply.text, labels), {}
-    grades = read_grades(reply.text, labels, criteria) or {}
+        return read_ranking(text, labels), {}
+    grades = read_grades(text, labels, criteria) or {}
     return rank_by_grades(grades) or None, grades
 
 

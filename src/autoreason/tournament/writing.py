@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from textwrap import shorten
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import structs
 
@@ -291,8 +291,7 @@ async def ask_critic(
         if reply.outcome is Outcome.OK and not quoted:
             return written(prose=reply.text.strip())
         is_whole = reply.outcome is Outcome.OK
-        named: Any = {"program": program, "criteria": criteria}
-        parsed = read_critique(reply.text, text, **named) if is_whole else None
+        parsed = read_critique(reply.text, text, program, criteria) if is_whole else None
         if parsed is None:
             return written(readable=False)
         problems, miscited = parsed.problems, 0
