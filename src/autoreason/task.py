@@ -228,30 +228,23 @@ def read_task(
         contract=make_contract(keys | overrides, name),
         criteria=read_criteria(criteria or given_criteria, f"{name}: "),
     )
-    return with_limits(check_task(task)) if limits_from_brief else check_task(task)
-
-
-def with_limits(task: Task) -> Task:
-    """The task with the limits that its brief states in prose."""
-    # It compiles a grammar, which a task without a brief in words does not need.
-    from autoreason.limits import add_limits
-
-    return replace(task, contract=add_limits(task.contract, task.brief))
+    return check_task(task, limits_from_brief)
 
 
 def read_criteria(given: object, where: str = "") -> tuple[str, ...]:
     """Criteria as they are written: a text, or a list of texts; `where` is their source, for messages."""
-    found: list[Sequence[Any]] = []
+    found: list[tuple[Any, ...]] = []
     for each in given if isinstance(given, list | tuple) else [given]:
-        # YAML reads `name: what is meant` as a mapping.
-        found += each.items() if isinstance(each, dict) else [[each]]
+        # YAML reads `name: what is meant` as a mapping, and `name:` as one to nothing.
+        pairs = each.items() if isinstance(each, dict) else [(each, None)]
+        found += [(name,) if meaning is None else (name, meaning) for name, meaning in pairs]
     if not all(isinstance(part, str) for parts in found for part in parts):
         raise InvalidInput(f"{where}`criteria` must be text or a list of texts")
     return tuple(" ".join(": ".join(parts).split()) for parts in found)
 
 
-def check_task(task: Task) -> Task:
-    """Return the task, with what it keeps by default; or refuse it where it is empty or cannot be recorded."""
+def check_task(task: Task, limits_from_brief: bool = False) -> Task:
+    """The task, with what it keeps by default and limits that its brief states; refused where it cannot be recorded."""
     check_fields(task)
     for name, text in (("brief", task.brief), ("draft", task.draft)):
         if text is not None and is_blank(text):
@@ -262,13 +255,17 @@ def check_task(task: Task) -> Task:
         if text and "\0" in text:
             raise InvalidInput(f"the {name} contains a null; give plain UTF-8 text")
     names = [re.sub(r"[\W_]+", " ", each).strip().casefold() for each in task.criterion_names]
-    if "" in names or len(set(names)) < len(names):
-        raise InvalidInput("two criteria have one name, or one has none; name each in a few words")
-    if len(names) > _MAX_CRITERIA or any(len(each) > _MAX_CRITERION for each in task.criteria):
-        most = f"give {_MAX_CRITERIA} of {_MAX_CRITERION} characters at most"
-        raise InvalidInput(f"there are too many `criteria`, or one is too long; {most}")
+    too_long = any(len(each) > _MAX_CRITERION for each in task.criteria)
+    if too_long or len(names) > _MAX_CRITERIA or "" in names or len({*names}) < len(names):
+        most = f"at most {_MAX_CRITERIA} `criteria` of at most {_MAX_CRITERION} characters"
+        raise InvalidInput(f"give {most}, each with a name of its own, in words")
     if task.draft is not None and task.contract.keep is None:
         task = replace(task, contract=replace(task.contract, keep=("draft",)))
+    if limits_from_brief:
+        # It compiles a grammar, which a task without a brief in words does not need.
+        from autoreason.limits import add_limits
+
+        task = replace(task, contract=add_limits(task.contract, task.brief))
     return task
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cases import cases
 
-from autoreason.parsing.ballots import Grades, criterion_keys, rank_by_grades, read_grades
+from autoreason.parsing.ballots import Grades, name_grades, rank_by_grades, read_grades
 from autoreason.tournament.judges import grades_schema
 
 steady = settings(derandomize=True, deadline=None)
@@ -32,10 +32,9 @@ Form = Callable[[Grades, Sequence[str]], str]
 
 
 def as_json(given: Grades, names: Sequence[str]) -> str:
-    keys = criterion_keys(names)
-    keyed = {label: dict(zip(keys, row, strict=False)) for label, row in given.items()}
-    plain = {label: row[0] for label, row in given.items()}
-    return json.dumps({"reasoning": "BD is right.", "grades": keyed if names else plain})
+    keys = name_grades([*given], names)
+    flat = {key: x for label in given for key, x in zip(keys[label], given[label], strict=True)}
+    return json.dumps({"reasoning": "BD is right: it has 3 facts."} | flat)
 
 
 def in_lines(given: Grades, names: Sequence[str]) -> str:
@@ -67,7 +66,7 @@ def test_a_ballot_is_read_back_and_ranks_by_its_sums(
     assert rank_by_grades(found) == rank_by_grades(grades)
 
 
-WHOLE = "BD: accurate_1: 14\nBD: short_2: 9\nFX: accurate_1: 3\nFX: short_2: 20"
+WHOLE = "BD_accurate_1: 14\nBD_short_2: 9\nFX_accurate_1: 3\nFX_short_2: 20"
 
 
 @cases(
@@ -75,9 +74,9 @@ WHOLE = "BD: accurate_1: 14\nBD: short_2: 9\nFX: accurate_1: 3\nFX: short_2: 20"
     [
         "",
         "BD > FX",
-        WHOLE.replace("FX: accurate_1: 3\n", ""),
+        WHOLE.replace("FX_accurate_1: 3\n", ""),
         *(WHOLE.replace("14", wrong) for wrong in ("21", "0", "-3", "7/10", "14-16", "70%", "7%")),
-        f"{WHOLE}\nBD: accurate_1: 12",
+        f"{WHOLE}\nBD_accurate_1: 12",
         f"{WHOLE}\nWait, I mixed them up.",
         f"<think>{WHOLE}",
     ],
@@ -87,18 +86,17 @@ def test_what_is_missing_or_in_doubt_is_no_grade(text: str) -> None:
     assert read_grades(text, ("BD", "FX"), ("accurate", "short")) is None
 
 
-def test_criteria_have_keys_that_every_provider_takes_and_no_two_have_the_same() -> None:
-    keys = criterion_keys((*NAMES, "sounds, like us"))
-    assert keys[:2] == ["accurate_1", "sounds_like_us_2"]
-    assert all(key.isascii() and key.replace("_", "").isalnum() for key in keys)
-    assert len({*keys}) == len(keys)
+def test_grades_have_names_that_every_provider_takes_and_no_two_have_the_same() -> None:
+    (names,) = name_grades(("BD",), (*NAMES, "sounds, like us")).values()
+    assert names[:2] == ["BD_accurate_1", "BD_sounds_like_us_2"]
+    assert all(name.isascii() and name.replace("_", "").isalnum() for name in names)
+    assert len({*names}) == len(names)
 
 
 def test_the_form_is_asked_for_in_words_too_again_without_reasons() -> None:
-    by_text = grades_schema(NAMES, ("FX", "BD")).definition["properties"]["grades"]
-    assert by_text["required"] == ["BD", "FX"]
-    assert by_text["properties"]["BD"]["required"] == criterion_keys(NAMES)
-    assert "REASONS" in grades_schema(NAMES, ("FX", "BD")).plain
+    schema = grades_schema(("short",), ("FX", "BD"))
+    assert schema.definition["required"] == ["reasoning", "BD_short_1", "FX_short_1"]
+    assert "REASONS" in schema.plain
     short = grades_schema((), ("FX", "BD"), reasons=False).plain
     assert short.endswith("\nBD: ?\nFX: ?")
     assert "REASONS" not in short

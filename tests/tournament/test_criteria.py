@@ -109,7 +109,7 @@ async def test_who_does_not_grade_every_text_is_asked_once_more_and_then_replace
     for again in asked:
         said = again.messages[-1].text
         assert said.startswith("That does not give a grade from 1 to 20 for each of")
-        assert re.search(r"^[A-Z]{2}: sounds_like_us_2: \?$", said, re.MULTILINE)
+        assert re.search(r"^[A-Z]{2}_sounds_like_us_2: \?$", said, re.MULTILINE)
 
 
 @given(st.integers(2, 6), st.integers(0, 2**32))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from autoreason.exchange import Schema, object_schema
@@ -56,32 +57,32 @@ LEAST, MOST = 1, 20
 Grades = dict[str, tuple[float, ...]]
 """By label, in the order of the criteria; one number each where there are none."""
 # As judges are asked for it in words, and as a JSON object is spelt out.
-_GRADE = pattern(
-    r"\W*(?:grades: )?(?P<label>\w+): (?:(?P<key>\w+): )?(?P<grade>\d+(?:\.\d+)?)[. ]*"
-)
+_GRADE = pattern(r"\W*(?P<name>[\w ]+): (?P<grade>\d+(?:\.\d+)?)[. ]*")
 
 
-def criterion_keys(names: Sequence[str]) -> list[str]:
-    """Names of criteria as every provider takes them for keys of a JSON object: `sounds_like_us_2`."""
-    plain = (re.sub(r"[^a-z0-9]+", "_", name.lower())[:40].strip("_") for name in names)
-    return [f"{each or 'criterion'}_{number}" for number, each in enumerate(plain, 1)]
+def name_grades(labels: Sequence[str], criteria: Sequence[str]) -> dict[str, list[str]]:
+    """What the grades of each text are called, so that every provider takes it in JSON: `BD_sounds_like_us_2`."""
+    plain = (re.sub(r"[^a-z0-9]+", "_", each.lower())[:40].strip("_") for each in criteria)
+    keys = [f"_{each or 'criterion'}_{number}" for number, each in enumerate(plain, 1)] or [""]
+    return {label: [label + key for key in keys] for label in sorted(labels)}
 
 
-def read_grades(text: str, labels: Sequence[str], names: Sequence[str] = ()) -> Grades | None:
+def read_grades(text: str, labels: Sequence[str], criteria: Sequence[str] = ()) -> Grades | None:
     """What a judge gave every text on every criterion; None where a grade is missing, or in doubt."""
-    given: dict[tuple[str, str], float] = {}
+    named = name_grades(labels, criteria)
+    given = dict.fromkeys(chain.from_iterable(named.values()), 0.0)
     after: list[str] = []
     for line in own_lines(without_copies(text, labels)):
         found = _GRADE.fullmatch(line.text)
-        if found and found["label"] in labels:
+        if found and (name := found["name"].replace(" ", "_")) in given:
             after, grade = [], float(found["grade"])
-            if given.setdefault((found["label"], found["key"] or ""), grade) != grade:
+            if given[name] not in (0, grade):
                 return None
+            given[name] = grade
         after.append(line.text)
-    keys = criterion_keys(names) or [""]
-    grades = {label: tuple(given.get((label, key), 0) for key in keys) for label in labels}
-    is_whole = all(LEAST <= each <= MOST for row in grades.values() for each in row)
-    return grades if is_whole and not retracts("\n".join(after)) else None
+    if retracts("\n".join(after)) or not all(LEAST <= each <= MOST for each in given.values()):
+        return None
+    return {label: tuple(given[name] for name in names) for label, names in named.items()}
 
 
 def rank_by_grades(grades: Grades) -> Ranking:
@@ -115,20 +116,9 @@ def read_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
 
 def without_copies(text: str, labels: Sequence[str]) -> str:
     """The answer without what it copies of the request: texts between their boundary lines, and boundary marks."""
-
-    def bare(mark: re.Match[str]) -> str:
-        return mark["name"] if mark["label"] in labels else mark[0]
-
-    # Most answers contain no boundary, and skip the long search.
-    return (
-        _COPIED_MARK.sub(bare, _without_repeated_texts(text))
-        if _BOUNDARY_MARK.search(text)
-        else text
-    )
-
-
-def _without_repeated_texts(text: str) -> str:
-    """The answer without what it repeats of the texts between their boundary lines."""
+    # Most answers contain no boundary, and skip the long searches.
+    if not _BOUNDARY_MARK.search(text):
+        return text
     parts, end = [], 0
     starts: dict[str, int] = {}
     for line in _BOUNDARY_LINE.finditer(text):
@@ -138,7 +128,8 @@ def _without_repeated_texts(text: str) -> str:
         elif starts.get(name, -1) >= end:
             parts += [text[end : starts[name]], "..."]
             end = line.end()
-    return "".join(parts) + text[end:]
+    own = "".join(parts) + text[end:]
+    return _COPIED_MARK.sub(lambda mark: mark["name" if mark["label"] in labels else 0], own)
 
 
 class Declaration(NamedTuple):

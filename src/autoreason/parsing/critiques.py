@@ -267,8 +267,7 @@ def read_critique(
     """The problems of a critic's reply that apply to `text`; None where it cannot be read.
 
     Critics of programs write sentences rather than quotes; such a problem is kept if the critique as a whole
-    is clearly about this program. Whether `text` is a program is detected unless `program` says so. A problem keeps
-    its criterion if that is among the names of `criteria`.
+    is clearly about this program. Whether `text` is a program is detected unless `program` says so.
     """
     items = _last_list(reply)
     # In JSON, valid or broken.
@@ -283,10 +282,9 @@ def read_critique(
     else:
         valid = tuple(p for p in problems if p.kind == "missing" or is_quoted(p.quote))
     names = {name.casefold(): name for name in criteria}
-    given = (each.criterion.partition(": ")[0].casefold() for each in valid)
     valid = tuple(
-        replace(each, criterion=names.get(name, ""))
-        for each, name in zip(valid, given, strict=True)
+        replace(p, criterion=names.get(p.criterion.partition(": ")[0].casefold(), ""))
+        for p in valid
     )
     # Prose without a valid quote may be about anything, so it is asked for again in the form.
     return Critique(valid, len(problems) - len(valid)) if in_form or valid else None

@@ -23,7 +23,6 @@ from autoreason.task import (
     is_text_file,
     make_contract,
     read_criteria,
-    with_limits,
 )
 
 _GO_WITH = {
@@ -121,5 +120,5 @@ def task_in(brief: str | Task, options: TaskOptions) -> Task:
         contract = make_contract(dict(contract or {}), "contract")
     criteria = read_criteria(options.get("criteria") or ())
     texts: dict[str, Any] = {name: options.get(name) for name in ("draft", "facts")}
-    task = check_task(Task(brief=brief, contract=contract, criteria=criteria, **texts))
-    return task if options.get("limits_from_brief") is False else with_limits(task)
+    task = Task(brief=brief, contract=contract, criteria=criteria, **texts)
+    return check_task(task, options.get("limits_from_brief") is not False)

@@ -168,8 +168,8 @@ class CritiqueRevise(Iterated):
         elif findings.outcome == "none":
             self.end_pass(number, "unopposed", "A", reason="two critics found nothing to fix")
         else:
-            key = reviser_key(number)
-            self.take(number, await revise(self.context, key, text, findings.problems))
+            revision = revise(self.context, reviser_key(number), text, findings.problems)
+            self.take(number, await revision)
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
@@ -216,10 +216,7 @@ class BestOfN(Strategy):
 
     async def run(self) -> Delivered:
         await self.write_draft()
-        if self.context.allowance and self.context.allowance.amount is not None:
-            await self._write_what_fits()
-        else:
-            await self._write_at_once()
+        await self._write_others()
         drafts = self.story.incumbents
         for attempt in panel_attempts(self.context):
             stage = attempt_stage(REVIEW, attempt)
@@ -234,7 +231,15 @@ class BestOfN(Strategy):
     async def _confirm(self, drafts: Sequence[Incumbent], best: Incumbent) -> Incumbent:
         return await confirm(self.context, drafts[0], best)
 
-    async def _write_at_once(self) -> None:
+    async def _write_others(self) -> None:
+        """All at once; where budgets are matched, one by one, as many as fit."""
+        if self.context.allowance and self.context.allowance.amount is not None:
+            for number in range(2, MAX_DRAFTS + 1):
+                if not self.affords_another(_judging(self.settings)[0]):
+                    return
+                self.begin_pass(number)
+                self.take(number, await write_draft(self.context, pass_key(number, "author")))
+            return
         numbers = range(2, sample_count(self.settings) + 1)
         drafts = [write_draft(self.context, pass_key(number, "author")) for number in numbers]
         # All have arrived before the first is used: an error here must not lose the others.
@@ -244,22 +249,11 @@ class BestOfN(Strategy):
             self.begin_pass(number)
             self.take(number, each)
 
-    async def _write_what_fits(self) -> None:
-        for number in range(2, MAX_DRAFTS + 1):
-            if not self.affords_another(_judges(self.settings) * seat_calls(self.settings).usual):
-                return
-            self.begin_pass(number)
-            self.take(number, await write_draft(self.context, pass_key(number, "author")))
-
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        n = sample_count(settings)
-        judges, calls = _judges(settings), seat_calls(settings)
-        return (
-            {"author": n, "judge": 0},
-            {"author": n, "judge": judges * calls.usual},
-            {"author": n * MAX_CALLS_PER_TEXT, "judge": judges * calls.most},
-        )
+        n, (usual, most) = sample_count(settings), _judging(settings)
+        likely = {"author": n, "judge": usual}
+        return {**likely, "judge": 0}, likely, {"author": n * MAX_CALLS_PER_TEXT, "judge": most}
 
     @classmethod
     def check(cls, settings: Settings) -> None:
@@ -270,8 +264,11 @@ class BestOfN(Strategy):
             )
 
 
-def _judges(settings: Settings) -> int:
-    return settings.reviewers + settings.confirmation
+def _judging(settings: Settings) -> tuple[int, int]:
+    """Calls that choosing takes: the usual number, and the most."""
+    usual, most = seat_calls(settings)
+    judges = settings.reviewers + settings.confirmation
+    return judges * usual, judges * most
 
 
 _FURTHER = 3
@@ -281,29 +278,31 @@ _FURTHER = 3
 class Alternatives(BestOfN):
     summary = "different texts to choose from (option n, default 6), ranked by a blind panel"
     prompts = ("alternatives", *JUDGE_PROMPTS)
+    max_inconclusive = MAX_DRAFTS
 
     async def write_draft(self) -> Incumbent:
         await prepare_draft(self.context, self._prompt(1))
         return self.incumbent
 
-    async def _write_at_once(self) -> None:
+    async def _write_others(self) -> None:
         """Texts that differ, short ones several in a reply, until as many keep all limits as judges choose from."""
         words = self.context.task.contract.max_words, count_words(self.incumbent.text)
         is_short, most = min(filter(None, words)) < SHORT, sample_count(self.settings)
-        judges = _judges(self.settings) * seat_calls(self.settings).usual
         for attempt in range(_FURTHER if is_short else most + _FURTHER):
             missing = most - len(self._kept)
-            if not missing or not self.affords_another(judges):
+            if not missing or not self.affords_another(_judging(self.settings)[0]):
                 return
+            self.begin_pass(len(self.story.passes) + 2)
             asked = self.context, sub_key(DRAFTS, attempt), self._prompt(missing if is_short else 1)
             for each in await write_several(*asked) if is_short else [await write_draft(*asked)]:
-                if isinstance(each, WrittenText) and len(self._kept) < most:
+                if len(self._kept) == most:
+                    return
+                if self.story.passes[-1].decided:
                     self.begin_pass(len(self.story.passes) + 2)
-                    alike = any(too_alike(each.text, other) for other in self._kept)
-                    taken = WorseText(each.text, "", "alike") if alike else each
-                    self.take(len(self.story.passes) + 1, taken)
-
-    _write_what_fits = _write_at_once
+                text = each.text if isinstance(each, WrittenText) else ""
+                alike = text and any(too_alike(text, other) for other in self._kept)
+                taken = WorseText(text, "", "alike") if alike else each
+                self.take(len(self.story.passes) + 1, taken)
 
     @property
     def _kept(self) -> list[str]:
@@ -376,8 +375,7 @@ class SelfRefine(Strategy):
             before, key = self.incumbent.text, pass_key(number, "reviser")
             prompt = self.context.prompt("refine", key, text=before, critique="\n".join(wanted))
             self.take(number, await write(self.context, "reviser", key, prompt, history=history))
-            text = self.incumbent.text
-            conversation += [Message("user", prompt), Message("assistant", text)]
+            conversation += [Message("user", prompt), Message("assistant", self.incumbent.text)]
         return self.deliver("capped", self.why_capped(number))
 
     @classmethod

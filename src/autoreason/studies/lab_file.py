@@ -42,7 +42,6 @@ from autoreason.task import (
     read_criteria,
     read_task,
     read_text,
-    with_limits,
 )
 from autoreason.tournament.judges import PANEL_SETTINGS
 
@@ -324,7 +323,7 @@ class _SuiteReading:
             contract=make_contract(dict(keys.contract), "contract"),
             criteria=criteria,
         )
-        return with_limits(check_task(task)) if keys.limits_from_brief else check_task(task)
+        return check_task(task, keys.limits_from_brief)
 
     def _arm(self, name: str, value: Any) -> lab_suite.SuiteArm:
         if name.startswith((lab_suite.DRAFT, lab_suite.PANEL)):

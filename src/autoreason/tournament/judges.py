@@ -23,7 +23,7 @@ from autoreason.parsing.ballots import (
     LENGTH_CHECK,
     MOST,
     Grades,
-    criterion_keys,
+    name_grades,
     rank_by_grades,
     read_grades,
     read_ranking,
@@ -144,7 +144,6 @@ PANEL_SETTINGS = (*JUDGE_SETTINGS, "judges", "protocol")
 """What a panel of the usual size looks at."""
 _MAX_ENUMERATED = 120
 _MAX_LISTED = 6
-_GRADE = {"type": "integer"}
 _REASONS = (
     "Begin with the line REASONS: and below it write, for each of {}, one sentence on where it serves the task and "
     "where it does not."
@@ -274,18 +273,12 @@ def grades_schema(
     criteria: Sequence[str], labels: tuple[str, ...], *, reasons: bool = True
 ) -> Schema:
     """The same of a ballot with grades."""
-    names, keys = sorted(labels), criterion_keys(criteria)
-    of_text = object_schema(dict.fromkeys(keys, _GRADE)) if keys else _GRADE
-    by_text = object_schema(dict.fromkeys(names, of_text))
-    blank = "".join(
-        f"\n{name}: {each}?" for name in names for each in [f"{key}: " for key in keys] or [""]
-    )
-    begin = f"{_REASONS.format(', '.join(names))} End" if reasons else "Answer"
-    return Schema(
-        name="ballot",
-        definition=object_schema({"reasoning": {"type": "string"}, "grades": by_text}),
-        plain=f"{begin} with these lines, a grade from {LEAST} to {MOST} in place of every question mark:{blank}",
-    )
+    keys = [key for each in name_grades(labels, criteria).values() for key in each]
+    fields = {"reasoning": {"type": "string"}} | {key: {"type": "integer"} for key in keys}
+    begin = f"{_REASONS.format(', '.join(sorted(labels)))} End" if reasons else "Answer"
+    blank = "\n".join(f"{key}: ?" for key in keys)
+    plain = f"{begin} with these lines, a grade from {LEAST} to {MOST} in place of every question mark:\n{blank}"
+    return Schema(name="ballot", definition=object_schema(fields), plain=plain)
 
 
 def _read_ballot(

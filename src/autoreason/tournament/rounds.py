@@ -262,23 +262,23 @@ def _reason(
 
 
 def describe_split(story: Story) -> tuple[str, ...]:
-    """What two judges of the last vote said for the text that won it and against it; nothing where most agreed.
+    """What two judges of the last vote said for the text that won and against it, unless two thirds put it first.
 
-    They split if fewer than two thirds put it first. Only sentences about this text alone are taken, of judges who saw
-    no reference: what a critic reads could stand there of the text before as well as of its challenger.
+    Only sentences about this text alone are taken, of judges who saw no reference: what a critic reads could stand
+    there of the text before as well as of its challenger.
     """
     last = story.steps[-1] if story.steps else None
     if not last or not last.decided or not (winner := last.decided.winner):
         return ()
     cast = last.last_stage if isinstance(last, RecordedReview) else last.ballots
-    ballots = [each for each in cast if each.ranking and not each.anchored]
-    first, said = 0, dict[bool, str]()
-    for each in ballots:
-        won = (each.ranking or ())[0] == winner
-        first += won
-        if words := _sentence_about(each, [winner], alone=True):
-            said.setdefault(won, shorten(unblind(words, each, lambda _: "this text"), _SAID))
-    return (said[True], said[False]) if 3 * first < 2 * len(ballots) and len(said) == 2 else ()
+    sides: dict[bool, list[str]] = {True: [], False: []}
+    for each in cast:
+        if each.ranking and not each.anchored:
+            words = _sentence_about(each, [winner], alone=True)
+            said = shorten(unblind(words, each, lambda _: "this text"), _SAID)
+            sides[each.ranking[0] == winner].append(said)
+    both = tuple(next(filter(None, side), "") for side in sides.values())
+    return both if len(sides[True]) < 2 * len(sides[False]) and all(both) else ()
 
 
 def _sentence_about(ballot: events.BallotCast, names: Iterable[str], *, alone: bool = False) -> str:

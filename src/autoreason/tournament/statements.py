@@ -263,8 +263,6 @@ def predictor_seat(task: Task, settings: Settings) -> str:
     seat = task.knowledge.seat if task.knowledge else None
     if seat is None or not settings.job.is_tournament:
         return ""
-    from autoreason.stats import Estimate
-
     sits = "among the judges who choose sits a predictor"
     fitted = f"{sits} fitted on {seat.records:,} of your outcomes ({seat.predictor})"
     if seat.right is None:

@@ -87,15 +87,19 @@ async def write(
     return WrittenText(draft.text, draft.notes, rewritten, repaired, leaks, breaches)
 
 
-async def write_several(context: JobContext, key: str, prompt: str) -> list[WrittenText]:
-    """Short texts by the author in one reply, of which none is sent back."""
+async def write_several(
+    context: JobContext, key: str, prompt: str
+) -> Sequence[WrittenText | MissingText]:
+    """Short texts by the author in one reply, of which none is sent back; or why there is none."""
     model = context.settings.models.author
     request = context.request("author", try_key(key, 0), model, prompt, schema=LIST)
     reply = await _request_whole(context, request, key)
+    if isinstance(reply, MissingText):
+        return [reply]
     return [
         WrittenText(each, "", False, False, leaks_in(context, each), violations(context, each))
-        for each in (read_list(reply.text) if isinstance(reply, Document) else ())
-    ]
+        for each in read_list(reply.text)
+    ] or [MissingText("empty", "no text came back")]
 
 
 def violations(context: JobContext, text: str) -> tuple[Violation, ...]:
