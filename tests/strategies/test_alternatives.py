@@ -263,6 +263,9 @@ async def test_a_spent_budget_pauses_it_with_the_text_so_far(journal: Journal) -
     paused = await start_run(journal, Breaking(SCRIPT), settings=limited)
     assert (paused.status, paused.alternatives) == ("budget", ())
     assert paused.text
+    summary = " ".join(paused.summary())
+    assert "→" not in summary
+    assert "fresh judges" not in summary
     result = await go_on(
         journal, paused.run, Breaking(SCRIPT), changes={"budget": Budget(calls=99)}
     )

@@ -195,7 +195,9 @@ def _paused(story: Story, spent: Spent, seconds: float | None, name: str, resume
         head = f"Paused at your limit{f' of {limit}' if limit else ''}{within}{waiting}.{text}"
         if story.reason.startswith("a pass takes"):
             head = f"Paused: a round would not fit your limit of {limit}.{text}"
-        asked = [NOT_ASKED.format(the_draft(story.draft), " yet")] if story.passes else []
+        # Of drafts no one is made from another.
+        rounds = story.passes and not story.is_sampling
+        asked = [NOT_ASKED.format(the_draft(story.draft), " yet")] if rounds else []
         return [head, *asked, *last]
     if story.status == "stopped":
         return [f"Stopped{within.removeprefix(',')}, as you asked.", *last]
@@ -252,7 +254,7 @@ def describe_length(story: Story) -> str:
     """`144 → 171 words`; empty where there is no text."""
     if story.text is None:
         return ""
-    first = None if story.alternatives else story.draft
+    first = None if story.is_sampling else story.draft
     change = f"{first.words:,} → " if first and first.text != story.text else ""
     return f"{change}{count(count_words(story.text), 'word')}"
 

@@ -48,10 +48,6 @@ async def measure(
     return values, fault
 
 
-_Measure = Callable[[str, str], Awaitable[float | None]]
-"""The number of a text, asked for under a key."""
-
-
 class Prediction(Struct, frozen=True):
     value: float | None
     """How well it may do, higher is better; None where it is unlike all that the predictor knows."""
@@ -70,7 +66,8 @@ class CodeJudges:
 
     def __init__(self, context: JobContext) -> None:
         self._context = context
-        self._seats: dict[str, _Measure] = {}
+        # Each gives the number of a text, asked for under a key.
+        self._seats: dict[str, Callable[[str, str], Awaitable[float | None]]] = {}
         if metric_of(context.task, "judge"):
             self._seats["metric"] = self._measure
         if context.task.knowledge and context.task.knowledge.seat:

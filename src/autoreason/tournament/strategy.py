@@ -45,10 +45,8 @@ def describe_survivals(streak: int) -> str:
 def find_ending(
     story: Story, settings: Settings, changed: ShareChanged = share_changed
 ) -> Ending | None:
-    """What ends a run before A has survived k times: a contract that no text keeps, a plateau, or its reviews.
-
-    The paper's runs go on whatever their texts break.
-    """
+    """What ends a run before A has survived k times: a contract that no text keeps, a plateau, or its reviews."""
+    # The paper's runs go on whatever their texts break.
     may_end = settings.protocol != "paper" and not settings.anyway
     if may_end and (why := _contract_never_kept(story, settings)):
         return Ending("contract", why)
