@@ -32,8 +32,17 @@ ALTERNATIVES = f"{CONFIRMATION}/alternatives"
 Other = TypeVar("Other", bound=events.Event)
 
 
+class _Voted:
+    decided: events.PassDecided | events.PanelDecided | events.ReviewDecided | None
+
+    @property
+    def verdict(self) -> events.Verdict | None:
+        """None where it is not decided, or had too few valid ballots."""
+        return self.decided.verdict if self.decided else None
+
+
 @dataclass
-class RecordedPass:
+class RecordedPass(_Voted):
     """One pass so far."""
 
     number: int
@@ -44,11 +53,6 @@ class RecordedPass:
     dropped: list[events.CandidateDropped] = field(default_factory=list)
     ballots: list[events.BallotCast] = field(default_factory=list)
     decided: events.PassDecided | None = None
-
-    @property
-    def verdict(self) -> events.Verdict | None:
-        """None where it is not decided, or had too few valid ballots."""
-        return self.decided.verdict if self.decided else None
 
     def text(self, slot: events.Slot) -> str:
         """The text of a slot."""
@@ -61,32 +65,22 @@ class RecordedPass:
 
 
 @dataclass
-class RecordedPanel:
+class RecordedPanel(_Voted):
     """A panel over finished texts so far."""
 
     stage: str
     ballots: list[events.BallotCast] = field(default_factory=list)
     decided: events.PanelDecided | None = None
 
-    @property
-    def verdict(self) -> events.Verdict | None:
-        """None where it is not decided, or had too few valid ballots."""
-        return self.decided.verdict if self.decided else None
-
 
 @dataclass
-class RecordedReview:
+class RecordedReview(_Voted):
     """A review so far."""
 
     ballots: list[events.BallotCast] = field(default_factory=list)
     decided: events.ReviewDecided | None = None
     number: int = 0
     """Of the pass before it."""
-
-    @property
-    def verdict(self) -> events.Verdict | None:
-        """None where it is not decided, or had too few valid ballots."""
-        return self.decided.verdict if self.decided else None
 
     @property
     def stages(self) -> list[list[events.BallotCast]]:
@@ -237,7 +231,7 @@ class Story:
 
     @property
     def origin(self) -> str:
-        """Where that text came from: `draft`, or the pass it won; empty where there is none."""
+        """Where that text came from: `draft`, `draft 3`, or the pass it won; empty where there is none."""
         if self.end:
             return self.end.origin
         return self.chosen.name if self.chosen else ""
@@ -387,7 +381,8 @@ class Story:
             if winner not in finished.candidates:
                 raise _incomplete(f"pass {event.number} was won by {winner}, whose text is missing")
             won = finished.candidates[winner]
-            name = f"pass {event.number}" + ("" if event.outcome == "unjudged" else f" {winner}")
+            name = f"{'draft' if self.is_sampling else 'pass'} {event.number}"
+            name += "" if event.outcome == "unjudged" else f" {winner}"
             self._promote(name, event.number, won.text, won.violations)
         self.left.append(self.incumbents[-1])
 

@@ -110,7 +110,7 @@ class Task(Struct, frozen=True, kw_only=True):
     @property
     def criterion_names(self) -> tuple[str, ...]:
         """The criteria as critics and judges name them."""
-        return tuple(each.partition(":")[0].strip() for each in self.criteria)
+        return tuple(each.partition(": ")[0].strip() for each in self.criteria)
 
     @property
     def limited(self) -> bool:
@@ -228,15 +228,14 @@ def read_task(
 
 def read_criteria(given: object, where: str = "") -> tuple[str, ...]:
     """Criteria as they are written: a text, or a list of texts; `where` is their source, for messages."""
-    found: list[object] = []
+    found: list[tuple[Any, ...]] = []
     for each in given if isinstance(given, list | tuple) else [given]:
-        # YAML reads `name: what is meant` as a mapping.
+        # YAML reads `name: what is meant` as a mapping, and `name:` as one to nothing.
         pairs = each.items() if isinstance(each, dict) else [(each, None)]
-        found += [key if value is None else f"{key}: {value}" for key, value in pairs]
-    texts = [" ".join(each.split()) for each in found if isinstance(each, str)]
-    if len(texts) < len(found):
+        found += [(name,) if meaning is None else (name, meaning) for name, meaning in pairs]
+    if not all(isinstance(part, str) for parts in found for part in parts):
         raise InvalidInput(f"{where}`criteria` must be text or a list of texts")
-    return tuple(texts)
+    return tuple(" ".join(": ".join(parts).split()) for parts in found)
 
 
 def check_task(task: Task, *, limits_from_brief: bool = False) -> Task:
@@ -251,11 +250,10 @@ def check_task(task: Task, *, limits_from_brief: bool = False) -> Task:
         if text and "\0" in text:
             raise InvalidInput(f"the {name} contains a null; give plain UTF-8 text")
     names = [re.sub(r"[\W_]+", " ", each).strip().casefold() for each in task.criterion_names]
-    if "" in names or len(set(names)) < len(names):
-        raise InvalidInput("two criteria have one name, or one has none; name each in a few words")
-    if len(names) > _MAX_CRITERIA or any(len(each) > _MAX_CRITERION for each in task.criteria):
-        most = f"give {_MAX_CRITERIA} of {_MAX_CRITERION} characters at most"
-        raise InvalidInput(f"there are too many `criteria`, or one is too long; {most}")
+    too_long = any(len(each) > _MAX_CRITERION for each in task.criteria)
+    if too_long or len(names) > _MAX_CRITERIA or "" in names or len({*names}) < len(names):
+        most = f"at most {_MAX_CRITERIA} `criteria` of at most {_MAX_CRITERION} characters"
+        raise InvalidInput(f"give {most}, each with a name of its own, in words")
     if task.draft is not None and task.contract.keep is None:
         task = replace(task, contract=replace(task.contract, keep=("draft",)))
     if limits_from_brief:

@@ -53,12 +53,12 @@ def test_texts_are_judged_by_criteria_and_a_run_by_its_own(inside: Inside) -> No
     assert refused.startswith("`criteria` is for texts, and last is not a file")
 
 
-def test_a_prompt_without_a_place_for_criteria_or_grades_is_refused_before_anything_is_asked(
+def test_a_prompt_without_a_place_for_criteria_is_refused_before_anything_is_asked(
     inside: Inside,
 ) -> None:
     (inside.folder / "own").mkdir()
     inside.write("own/task.md", "{{ brief }} {{ facts }} {{ rules }}")
     inside.write("brief.md", BRIEF)
     refused = inside("run", "brief.md", *RUN, "--prompts", "own").sentence
-    assert refused.startswith("there is no `criteria` in the prompt `task`")
+    assert refused.startswith("there are no `criteria` in the prompt `task`")
     assert not inside.journal_exists

@@ -88,13 +88,10 @@ def test_a_critique_is_read_bare_fenced_or_amid_prose(frame: str) -> None:
         ([problem("We open in May") | {"criterion": "sounds like us: short"}], "sounds like us"),
         ([problem("We open in May") | {"criterion": "lovely"}], ""),
         ([problem("We open in May")], ""),
-        ([problem("We open in May", what="Vague (accurate).")], "accurate"),
         (
             '{"problems": [{"quote": "We open in May", "problem": "Vague", "criterion": "accurate"',
             "accurate",
         ),
-        ("1. **Accurate:** “We open in May” is wrong.\n2. It lacks a date.", "accurate"),
-        ("- “We open in May” is too vague. Criterion: sounds like us", "sounds like us"),
         ("- “We open in May” is not accurate.", ""),
     ],
 )

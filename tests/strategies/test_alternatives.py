@@ -131,8 +131,8 @@ async def test_texts_differ_and_one_that_was_left_out_is_like_one_that_was_not(
     assert not any(too_alike(a.text, b.text) for a, b in combinations(ranked(played), 2))
     kept = [FIRST, *(each.text for each in played.of(CandidateReady))]
     for left in played.of(CandidateDropped):
-        assert left.reason == "alike"
-        assert any(too_alike(left.text, other) for other in kept)
+        assert left.reason == ("alike" if lines else "empty")
+        assert not lines or any(too_alike(left.text, other) for other in kept)
     assert len(ranked(played)) == min(n, len(kept))
 
 
@@ -150,7 +150,7 @@ async def test_limits_come_first_and_what_is_missing_is_asked_for_again() -> Non
 @pytest.mark.parametrize(
     ("lines", "contract", "said"),
     [
-        ((), None, "You have 1 of 3 texts: no other was written."),
+        ((), None, "You have 1 of 3 texts: 3 left out (the reply was empty)."),
         (
             (FIRST, LINES[0]),
             None,
@@ -203,6 +203,24 @@ async def test_where_budgets_are_matched_no_text_is_begun_that_does_not_fit(
     assert (result.calls, len(result.alternatives)) == (most, 3)
 
 
+@pytest.mark.parametrize("more", range(4))
+async def test_a_text_that_is_sent_back_is_expected_of_the_next_one_too(
+    journal: Journal, more: int
+) -> None:
+    def long(request: Request) -> str:
+        text = " ".join(f"{request.key.replace('/', '')}{word}" for word in LONG.split())
+        return text if "repair" in request.key else f"{text} and more"
+
+    most = 6 + more + CHOOSE["reviewers"] + CHOOSE["confirmation"]
+    chosen = settings(**several(5), matched=Matched("calls", Decimal(most)))
+    task = type(TASK)(brief=TASK.brief, contract=Contract(max_words=60))
+    result = await start_run(
+        journal, scripted({**SCRIPT, "author": long}), task=task, settings=chosen
+    )
+    assert len(result.alternatives) == 3 + more // 2
+    assert result.calls == most - more % 2
+
+
 async def test_a_given_draft_is_one_of_them() -> None:
     played = await chosen(draft="Read on Sundays.")
     assert [each.key for each in played.asked("author")] == ["drafts/0/try/0"]
@@ -245,6 +263,9 @@ async def test_a_spent_budget_pauses_it_with_the_text_so_far(journal: Journal) -
     paused = await start_run(journal, Breaking(SCRIPT), settings=limited)
     assert (paused.status, paused.alternatives) == ("budget", ())
     assert paused.text
+    summary = " ".join(paused.summary())
+    assert "→" not in summary
+    assert "fresh judges" not in summary
     result = await go_on(
         journal, paused.run, Breaking(SCRIPT), changes={"budget": Budget(calls=99)}
     )

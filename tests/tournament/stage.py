@@ -61,11 +61,11 @@ def grade(by_word: Mapping[str, Sequence[int]], *keys: str) -> Callable[[Request
     """A judge who grades texts by the first of the given words that they contain, by these keys of its criteria."""
 
     def ballot(request: Request) -> str:
-        grades = {}
+        grades: dict[str, int] = {}
         for label, text in shown_texts(request).items():
             marks = next(marks for word, marks in by_word.items() if word in text)
-            grades[label] = dict(zip(keys, marks, strict=True)) if keys else marks[0]
-        return json.dumps({"reasoning": "so it is", "grades": grades})
+            grades |= dict(zip([f"{label}_{key}" for key in keys] or [label], marks, strict=True))
+        return json.dumps({"reasoning": "so it is"} | grades)
 
     return ballot
 

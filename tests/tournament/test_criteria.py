@@ -24,14 +24,15 @@ from tests.tournament.stage import (
 
 from autoreason.events import BallotCast, CritiqueWritten, Delivered
 from autoreason.exchange import Request
+from autoreason.parsing.ballots import rank_by_grades
 from autoreason.story import build_story
-from autoreason.tournament.judges import neutral_labels, rank_by_grades
+from autoreason.tournament.judges import neutral_labels
 from autoreason.tournament.rounds import describe_split
 from autoreason.tournament.statements import ballot
 
 CRITERIA = ("accurate", "sounds like us: short sentences")
 NAMES = ("accurate", "sounds like us")
-KEYS = ("accurate", "sounds_like_us")
+KEYS = ("accurate_1", "sounds_like_us_2")
 ONE: dict[str, Any] = {"passes": 1, "k": 1, "early_stop": False, "reviewers": 0, "confirmation": 0}
 PROBLEM = {"severity": "major", "kind": "missing", "quote": "", "problem": "It lacks an example."}
 
@@ -108,7 +109,7 @@ async def test_who_does_not_grade_every_text_is_asked_once_more_and_then_replace
     for again in asked:
         said = again.messages[-1].text
         assert said.startswith("That does not give a grade from 1 to 20 for each of")
-        assert re.search(r"^[A-Z]{2}: accurate \?, sounds like us \?$", said, re.MULTILINE)
+        assert re.search(r"^[A-Z]{2}_sounds_like_us_2: \?$", said, re.MULTILINE)
 
 
 @given(st.integers(2, 6), st.integers(0, 2**32))

@@ -11,11 +11,11 @@ from math import factorial, prod, sqrt
 import numpy as np
 
 from autoreason.events import BallotCast, Verdict
-from autoreason.parsing.grades import Grades
+from autoreason.parsing.ballots import Grades, rank_by_grades
 from autoreason.stats import Estimate
 from autoreason.studies.panel_report import CountedBallot, PanelReport, report
 from autoreason.tournament.evidence import chance_of_margin, chance_of_win
-from autoreason.tournament.judges import balanced_orders, neutral_labels, rank_by_grades
+from autoreason.tournament.judges import balanced_orders, neutral_labels
 from autoreason.tournament.voting import count_votes
 
 NAMES = "abcdefg"

@@ -353,7 +353,7 @@ def _votes(live: Live, stage: str, usual: int) -> str:
     if any("/older" in each.stage for each in in_review):
         usual = -(-usual // 2)
     firsts = Counter(each.ranking[0] for each in ballots if each.ranking and stage == REVIEW)
-    so_far = ", ".join(f"{n} for {name_text(name, story)}" for name, n in firsts.most_common())
+    so_far = ", ".join(f"{n} for {name_text(name)}" for name, n in firsts.most_common())
     votes = f"{len(ballots)} of {max(usual, len(seats))}{f': {so_far}' if so_far else ''}"
     waits = _waiting(live, calls)
     return f"{votes}; {waits}" if waits else votes

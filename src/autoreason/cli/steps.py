@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 _ROLES = {"author": "writer", "reviser": "rewrite", "synthesizer": "merge"}
-_STAGES = {DRAFTS: "choice of a draft", CONFIRMATION: "fresh judges", "panel": "all rankings"}
+_STAGES = {DRAFTS: "choice of a draft", "panel": "all rankings"}
+_STAGES |= dict.fromkeys((CONFIRMATION, ALTERNATIVES), "fresh judges")
 Written = events.CandidateReady | events.DraftWritten | events.DraftReady
 _IN_RECORD = re.compile(r"\bpass (\d+)(?: (A|AB|B\d?)\b)?")
 
@@ -153,7 +154,7 @@ def _vote(event: events.BallotCast, story: Story) -> str:
 
 
 def _name_panel(stage: str) -> str:
-    return _STAGES.get(stage.removesuffix("/alternatives")) or in_words(stage.replace("/", " "))
+    return _STAGES.get(stage) or in_words(stage.replace("/", " "))
 
 
 def _panel(event: events.PanelDecided) -> str:

@@ -24,7 +24,7 @@ from autoreason.report import numbers
 from autoreason.report.changes import Reasons, compare_texts, reason
 from autoreason.report.table import WIDEST, wrap
 from autoreason.story import REVIEW, Story
-from autoreason.strategies import name_drafts, sampled_draft
+from autoreason.strategies import sampled_draft
 from autoreason.task import Metric
 from autoreason.tournament import endings, statements
 from autoreason.tournament.edits import undecided
@@ -257,7 +257,7 @@ def _name_as_drafts(event: events.AnyEvent, lines: list[Line], story: Story) -> 
         case events.CandidateReady() | events.CandidateDropped():
             name = sampled_draft(story, event.number)
             return [each._replace(place="", about=name) for each in lines[:1]]
-    return [e._replace(place=name_drafts(e.place), text=name_drafts(e.text)) for e in lines]
+    return lines
 
 
 def _lines(event: events.AnyEvent, story: Story) -> Iterator[Line]:

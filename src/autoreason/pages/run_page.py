@@ -22,7 +22,6 @@ from autoreason.report.numbers import capital, count, listed, money
 from autoreason.report.page import fill_page
 from autoreason.stats.shares import sign_test
 from autoreason.story import CONFIRMATION, RecordedPass, RecordedReview, Story
-from autoreason.strategies import name_drafts
 from autoreason.tournament import edits, statements
 from autoreason.tournament.endings import describe_length, short_run, spending, the_draft, took
 from autoreason.tournament.rounds import (
@@ -70,8 +69,6 @@ def run_page(
     rows: Sequence[tuple[str, str]] = ()
     if ended:
         rows = statements.evidence(ended.evidence, story, ended.violations, story.origin)
-    if story.is_sampling:
-        rows = [(label, name_drafts(text)) for label, text in rows]
     fresh = story.panels.get(CONFIRMATION)
     draft = drafted.text if drafted and drafted.text != story.text else None
     result = story.text or ""

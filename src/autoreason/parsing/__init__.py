@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any, cast
 
@@ -23,3 +24,11 @@ def pattern(source: str, flags: int = 0) -> re.Pattern[str]:
     waits for none.
     """
     return cast(re.Pattern[str], _LazyPattern(source, flags))
+
+
+def parse_json(text: str) -> Any:
+    """What a text is as JSON; None where it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None

@@ -1,17 +1,17 @@
-"""What judges answer: a ranking, or whether a first place is for length alone. A wrong ranking is worse than none."""
+"""What judges answer: a ranking, grades, whether a first place is for length. A wrong answer is worse than none."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from autoreason.exchange import Schema, object_schema
 from autoreason.jobs.context import BOUNDARY
-from autoreason.parsing import pattern
+from autoreason.parsing import parse_json, pattern
 from autoreason.parsing.rankings import (
     NOUN,
     PLACES,
@@ -47,13 +47,47 @@ LENGTH_CHECK = Schema(
 
 def rests_on_length(reply: str) -> bool | None:
     """Whether it rests on length alone; None where the answer is neither, or both."""
-    try:
-        value = json.loads(reply)
-    except (ValueError, RecursionError):
-        found = {answer.lower() for answer in _LINE.findall(reply)}
-    else:
-        found = {str(value.get(_FIELD)).lower()} if isinstance(value, dict) else set()
+    value = parse_json(reply)
+    given = [str(value.get(_FIELD))] if isinstance(value, dict) else _LINE.findall(reply)
+    found = {answer.lower() for answer in given}
     return found == {"length"} if found in ({"length"}, {"quality"}) else None
+
+
+LEAST, MOST = 1, 20
+Grades = dict[str, tuple[float, ...]]
+"""By label, in the order of the criteria; one number each where there are none."""
+# As judges are asked for it in words, and as a JSON object is spelt out.
+_GRADE = pattern(r"\W*(?P<name>[\w ]+): (?P<grade>\d+(?:\.\d+)?)[. ]*")
+
+
+def name_grades(labels: Sequence[str], criteria: Sequence[str]) -> dict[str, list[str]]:
+    """What the grades of each text are called, so that every provider takes it in JSON: `BD_sounds_like_us_2`."""
+    plain = (re.sub(r"[^a-z0-9]+", "_", each.lower())[:40].strip("_") for each in criteria)
+    keys = [f"_{each or 'criterion'}_{number}" for number, each in enumerate(plain, 1)] or [""]
+    return {label: [label + key for key in keys] for label in sorted(labels)}
+
+
+def read_grades(text: str, labels: Sequence[str], criteria: Sequence[str] = ()) -> Grades | None:
+    """What a judge gave every text on every criterion; None where a grade is missing, or in doubt."""
+    named = name_grades(labels, criteria)
+    given = dict.fromkeys(chain.from_iterable(named.values()), 0.0)
+    after: list[str] = []
+    for line in own_lines(without_copies(text, labels)):
+        found = _GRADE.fullmatch(line.text)
+        if found and (name := found["name"].replace(" ", "_")) in given:
+            after, grade = [], float(found["grade"])
+            if given[name] not in (0, grade):
+                return None
+            given[name] = grade
+        after.append(line.text)
+    if retracts("\n".join(after)) or not all(LEAST <= each <= MOST for each in given.values()):
+        return None
+    return {label: tuple(given[name] for name in names) for label, names in named.items()}
+
+
+def rank_by_grades(grades: Grades) -> Ranking:
+    """The highest sum first; equal ones by their labels, which are drawn for each judge and so favour no text."""
+    return tuple(sorted(grades, key=lambda label: (-sum(grades[label]), label)))
 
 
 def read_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
@@ -82,31 +116,20 @@ def read_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
 
 def without_copies(text: str, labels: Sequence[str]) -> str:
     """The answer without what it copies of the request: texts between their boundary lines, and boundary marks."""
-    return _without_marks(_without_repeated_texts(text), labels)
-
-
-def _without_repeated_texts(text: str) -> str:
-    """The answer without what it repeats of the texts between their boundary lines."""
+    # Most answers contain no boundary, and skip the long searches.
+    if not _BOUNDARY_MARK.search(text):
+        return text
     parts, end = [], 0
     starts: dict[str, int] = {}
-    for line in _BOUNDARY_LINE.finditer(text) if _BOUNDARY_MARK.search(text) else ():
+    for line in _BOUNDARY_LINE.finditer(text):
         name = line["name"].lower()
         if not line["end"]:
             starts[name] = line.start()
         elif starts.get(name, -1) >= end:
             parts += [text[end : starts[name]], "..."]
             end = line.end()
-    return "".join(parts) + text[end:]
-
-
-def _without_marks(text: str, labels: Sequence[str]) -> str:
-    """The answer without the marks around texts, which some judges copy together with the label."""
-
-    def bare(mark: re.Match[str]) -> str:
-        return mark["name"] if mark["label"] in labels else mark[0]
-
-    # Most answers contain no such mark, and skip the long search.
-    return _COPIED_MARK.sub(bare, text) if _BOUNDARY_MARK.search(text) else text
+    own = "".join(parts) + text[end:]
+    return _COPIED_MARK.sub(lambda mark: mark["name" if mark["label"] in labels else 0], own)
 
 
 class Declaration(NamedTuple):

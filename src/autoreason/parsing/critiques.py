@@ -262,13 +262,12 @@ class Critique(NamedTuple):
 
 
 def read_critique(
-    reply: str, text: str, *, program: bool | None = None, criteria: Sequence[str] = ()
+    reply: str, text: str, program: bool | None = None, criteria: Sequence[str] = ()
 ) -> Critique | None:
     """The problems of a critic's reply that apply to `text`; None where it cannot be read.
 
     Critics of programs write sentences rather than quotes; such a problem is kept if the critique as a whole
-    is clearly about this program. Whether `text` is a program is detected unless `program` says so. A problem keeps
-    its criterion if that is among the names of `criteria`.
+    is clearly about this program. Whether `text` is a program is detected unless `program` says so.
     """
     items = _last_list(reply)
     # In JSON, valid or broken.
@@ -282,20 +281,13 @@ def read_critique(
         valid = _about_program(problems, reply, about)
     else:
         valid = tuple(p for p in problems if p.kind == "missing" or is_quoted(p.quote))
-    valid = tuple(replace(each, criterion=_find_criterion(each, criteria)) for each in valid)
+    names = {name.casefold(): name for name in criteria}
+    valid = tuple(
+        replace(p, criterion=names.get(p.criterion.partition(": ")[0].casefold(), ""))
+        for p in valid
+    )
     # Prose without a valid quote may be about anything, so it is asked for again in the form.
     return Critique(valid, len(problems) - len(valid)) if in_form or valid else None
-
-
-def _find_criterion(problem: CritiqueProblem, criteria: Sequence[str]) -> str:
-    """The one that is named by itself, or where the critic answered in words, in brackets or before a colon."""
-    said = problem.criterion.partition(":")[0].strip(' ."“”').casefold()
-    for name in criteria:
-        own = re.escape(name)
-        in_words = rf"(?i)^\W*{own}\W{{0,2}}:|criterion\W{{1,3}}{own}(?!\w)|[(\[]{own}[)\]]"
-        if said == name.casefold() or (not said and re.search(in_words, problem.problem)):
-            return name
-    return ""
 
 
 def _about_program(

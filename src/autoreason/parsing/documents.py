@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -10,9 +9,9 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from autoreason.exchange import Schema
+from autoreason.exchange import Schema, object_schema
 from autoreason.jobs.context import BOUNDARY
-from autoreason.parsing import pattern
+from autoreason.parsing import parse_json, pattern
 from autoreason.prompts import PromptSet
 
 # Only marks around everything, before or after everything, are marks: a text may be about such tags.
@@ -32,10 +31,9 @@ _WORD_OR_SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u34
 """Words; of scripts without spaces single characters."""
 SHORT = 30
 """Words below which several texts are written in one reply."""
-_FIELDS = {"texts": {"type": "array", "items": {"type": "string"}}}
 LIST = Schema(
     "list",
-    {"type": "object", "properties": _FIELDS, "required": ["texts"], "additionalProperties": False},
+    object_schema({"texts": {"type": "array", "items": {"type": "string"}}}),
     "Answer with a numbered list and nothing else: each text in a line of its own.",
 )
 _ITEM = pattern(r"(?m)^[ \t]*(?:[-*+•–—]|[*_]*\(?(?:[^\W\d]+ )?\d{1,2}[.):][*_]*)[ \t]+(?=\S)")
@@ -96,13 +94,15 @@ def too_alike(one: str, other: str) -> bool:
 
 def read_list(reply: str) -> list[str]:
     """Texts in JSON, or in a list without its numbers, bullets and quotation marks, or else in lines."""
-    try:
-        value = json.loads(reply)
-        items = value.get("texts", [*value.values()]) if isinstance(value, dict) else value
-        items = [each for each in items if isinstance(each, str)]
+    value = parse_json(reply)
+    if isinstance(value, dict):
+        texts = value.get("texts")
+        value = texts if isinstance(texts, list) else [*value.values()]
+    if isinstance(value, list):
+        items = [each for each in value if isinstance(each, str)]
         is_marked = all(map(_ITEM.match, items))
         items = [_ITEM.sub("", each, 1) if is_marked else each for each in items]
-    except (TypeError, ValueError, RecursionError):
+    else:
         lead, *marked = _ITEM.split(reply.strip())
         items = [each.split("\n\n")[0] for each in marked]
         if not marked or (lead and not marked[1:]):

@@ -257,11 +257,9 @@ def check_call_limit(task: Task, settings: Settings) -> None:
 
 async def check_models(task: Task, settings: Settings, pool: ModelPool, prompts: PromptSet) -> None:
     """Refuse what these models cannot do, as far as that is known without reaching any of them."""
-    graded = settings.ballot == "graded" and "grades"
-    for name, variable in (("task", task.criteria and "criteria"), ("judge", graded)):
-        if variable and variable not in prompts.sources.get(name, variable):
-            where = f"in the prompt `{name}` of this run, which is to show it"
-            raise InvalidInput(f"there is no `{variable}` {where}; add it, or leave that out")
+    if task.criteria and "criteria" not in prompts.sources.get("task", "criteria"):
+        where = "in the prompt `task` of this run, which is to show them"
+        raise InvalidInput(f"there are no `criteria` {where}; add them, or leave those out")
     require_prices(settings.budget, {address: rates(address) for address in settings.models.all()})
     largest = "text to be judged" if task.entries else "draft" if task.draft else "brief"
     if settings.job.writes == "programs":

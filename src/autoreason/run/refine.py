@@ -16,7 +16,14 @@ from autoreason.run.result import Result
 from autoreason.run.verbs import RefineOptions, TaskOptions, door
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.strategies import find_strategy
-from autoreason.task import Task, check_task, has_front_matter, is_text_file, make_contract
+from autoreason.task import (
+    Task,
+    check_task,
+    has_front_matter,
+    is_text_file,
+    make_contract,
+    read_criteria,
+)
 
 _GO_WITH = {
     "metric": ("metric_better", "metric_role"),
@@ -111,8 +118,7 @@ def task_in(brief: str | Task, options: TaskOptions) -> Task:
     contract = options.get("contract")
     if not isinstance(contract, Contract):
         contract = make_contract(dict(contract or {}), "contract")
-    given = options.get("criteria") or ()
-    criteria = (given,) if isinstance(given, str) else tuple(given)
+    criteria = read_criteria(options.get("criteria") or ())
     texts: dict[str, Any] = {name: options.get(name) for name in ("draft", "facts")}
     task = Task(brief=brief, contract=contract, criteria=criteria, **texts)
     return check_task(task, limits_from_brief=options.get("limits_from_brief") is not False)

@@ -156,10 +156,6 @@ class Result(Report):
             found = ended.evidence, self.story, ended.violations, self.origin
             rows += statements.evidence(*found)
         rows += self.next_steps()
-        if self.story.is_sampling:
-            from autoreason.strategies import name_drafts
-
-            rows = [(label, name_drafts(text)) for label, text in rows]
         sections = [Section(sentences=rows)]
         if added := [(each.text, each.sentence) for each in self.story.new_facts]:
             sections.append(Section("Not from you, please check", added))

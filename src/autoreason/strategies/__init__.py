@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import astuple, replace
 
 from autoreason import events
@@ -117,7 +116,6 @@ def _repeated(plan: Plan) -> Plan:
 class Iterated(Strategy):
     """One instruction, repeated in every pass; there is no vote and no way to stop early."""
 
-    prompt: ClassVar[str]
     used_settings: ClassVar[tuple[str, ...] | None] = ("passes",)
 
     async def run(self) -> Delivered:
@@ -132,7 +130,8 @@ class Iterated(Strategy):
     async def run_pass(self, number: int, guidance: str) -> None:
         key = pass_key(number, "reviser")
         text = self.incumbent.text
-        prompt = self.context.prompt(self.prompt, key, text=text, guidance=guidance)
+        assert self.prompts
+        prompt = self.context.prompt(self.prompts[0], key, text=text, guidance=guidance)
         self.take(number, await self.write(number, prompt))
 
     @classmethod
@@ -143,19 +142,16 @@ class Iterated(Strategy):
 
 class Conservative(Iterated):
     summary = "revised in every pass, asked to change as little as possible"
-    prompt = "conservative"
     prompts = ("conservative",)
 
 
 class Improve(Iterated):
     summary = "revised in every pass, asked to improve it"
-    prompt = "improve"
     prompts = ("improve",)
 
 
 class Harsh(Iterated):
     summary = "revised in every pass by its own harshest critic"
-    prompt = "harsh"
     prompts = ("harsh",)
 
 
@@ -172,8 +168,8 @@ class CritiqueRevise(Iterated):
         elif findings.outcome == "none":
             self.end_pass(number, "unopposed", "A", reason="two critics found nothing to fix")
         else:
-            key = reviser_key(number)
-            self.take(number, await revise(self.context, key, text, findings.problems))
+            revision = revise(self.context, reviser_key(number), text, findings.problems)
+            self.take(number, await revision)
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
@@ -181,9 +177,6 @@ class CritiqueRevise(Iterated):
         found_nothing = {"author": 1, "critic": passes * CRITICS}
         likely = {"author": 1, "critic": passes, "reviser": passes}
         return found_nothing, likely, _repeated({**found_nothing, "reviser": passes})
-
-
-_PASS = re.compile(r"\bpass(?= \d)")
 
 
 class Single(Strategy):
@@ -201,23 +194,12 @@ class Single(Strategy):
 
 
 class Samples(Struct, frozen=True, kw_only=True):
-    """How many drafts are written."""
-
-    n: int = 6
-
-    def __post_init__(self) -> None:
-        if not 2 <= self.n <= MAX_DRAFTS:
-            raise InvalidInput(f"n is {self.n}; give a number of drafts from 2 to {MAX_DRAFTS}")
+    n: Annotated[int, Meta(ge=2, le=MAX_DRAFTS), "Drafts that are written."] = 6
 
 
 def sample_count(settings: Settings) -> int:
     n = own_options(settings, Samples).n
     return max(n, min(2 * n, MAX_ALTERNATIVES)) if settings.job.name == "alternatives" else n
-
-
-def name_drafts(text: str) -> str:
-    """The text with `draft 3` where `best_of_n` recorded a draft as `pass 3`."""
-    return _PASS.sub("draft", text)
 
 
 def sampled_draft(story: Story, number: int) -> str:
@@ -234,10 +216,7 @@ class BestOfN(Strategy):
 
     async def run(self) -> Delivered:
         await self.write_draft()
-        if self.context.allowance and self.context.allowance.amount is not None:
-            await self._write_what_fits()
-        else:
-            await self._write_at_once()
+        await self._write_others()
         drafts = self.story.incumbents
         for attempt in panel_attempts(self.context):
             stage = attempt_stage(REVIEW, attempt)
@@ -252,7 +231,15 @@ class BestOfN(Strategy):
     async def _confirm(self, drafts: Sequence[Incumbent], best: Incumbent) -> Incumbent:
         return await confirm(self.context, drafts[0], best)
 
-    async def _write_at_once(self) -> None:
+    async def _write_others(self) -> None:
+        """All at once; where budgets are matched, one by one, as many as fit."""
+        if self.context.allowance and self.context.allowance.amount is not None:
+            for number in range(2, MAX_DRAFTS + 1):
+                if not self.affords_another(_judging(self.settings)[0]):
+                    return
+                self.begin_pass(number)
+                self.take(number, await write_draft(self.context, pass_key(number, "author")))
+            return
         numbers = range(2, sample_count(self.settings) + 1)
         drafts = [write_draft(self.context, pass_key(number, "author")) for number in numbers]
         # All have arrived before the first is used: an error here must not lose the others.
@@ -262,22 +249,11 @@ class BestOfN(Strategy):
             self.begin_pass(number)
             self.take(number, each)
 
-    async def _write_what_fits(self) -> None:
-        for number in range(2, MAX_DRAFTS + 1):
-            if not self.affords_another(_judges(self.settings) * seat_calls(self.settings).usual):
-                return
-            self.begin_pass(number)
-            self.take(number, await write_draft(self.context, pass_key(number, "author")))
-
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
-        n = sample_count(settings)
-        judges, calls = _judges(settings), seat_calls(settings)
-        return (
-            {"author": n, "judge": 0},
-            {"author": n, "judge": judges * calls.usual},
-            {"author": n * MAX_CALLS_PER_TEXT, "judge": judges * calls.most},
-        )
+        n, (usual, most) = sample_count(settings), _judging(settings)
+        likely = {"author": n, "judge": usual}
+        return {**likely, "judge": 0}, likely, {"author": n * MAX_CALLS_PER_TEXT, "judge": most}
 
     @classmethod
     def check(cls, settings: Settings) -> None:
@@ -288,8 +264,11 @@ class BestOfN(Strategy):
             )
 
 
-def _judges(settings: Settings) -> int:
-    return settings.reviewers + settings.confirmation
+def _judging(settings: Settings) -> tuple[int, int]:
+    """Calls that choosing takes: the usual number, and the most."""
+    usual, most = seat_calls(settings)
+    judges = settings.reviewers + settings.confirmation
+    return judges * usual, judges * most
 
 
 _FURTHER = 3
@@ -299,29 +278,31 @@ _FURTHER = 3
 class Alternatives(BestOfN):
     summary = "different texts to choose from (option n, default 6), ranked by a blind panel"
     prompts = ("alternatives", *JUDGE_PROMPTS)
+    max_inconclusive = MAX_DRAFTS
 
     async def write_draft(self) -> Incumbent:
         await prepare_draft(self.context, self._prompt(1))
         return self.incumbent
 
-    async def _write_at_once(self) -> None:
+    async def _write_others(self) -> None:
         """Texts that differ, short ones several in a reply, until as many keep all limits as judges choose from."""
         words = self.context.task.contract.max_words, count_words(self.incumbent.text)
         is_short, most = min(filter(None, words)) < SHORT, sample_count(self.settings)
-        judges = _judges(self.settings) * seat_calls(self.settings).usual
         for attempt in range(_FURTHER if is_short else most + _FURTHER):
             missing = most - len(self._kept)
-            if not missing or not self.affords_another(judges):
+            if not missing or not self.affords_another(_judging(self.settings)[0]):
                 return
+            self.begin_pass(len(self.story.passes) + 2)
             asked = self.context, sub_key(DRAFTS, attempt), self._prompt(missing if is_short else 1)
             for each in await write_several(*asked) if is_short else [await write_draft(*asked)]:
-                if isinstance(each, WrittenText) and len(self._kept) < most:
+                if len(self._kept) == most:
+                    return
+                if self.story.passes[-1].decided:
                     self.begin_pass(len(self.story.passes) + 2)
-                    alike = any(too_alike(each.text, other) for other in self._kept)
-                    taken = WorseText(each.text, "", "alike") if alike else each
-                    self.take(len(self.story.passes) + 1, taken)
-
-    _write_what_fits = _write_at_once
+                text = each.text if isinstance(each, WrittenText) else ""
+                alike = text and any(too_alike(text, other) for other in self._kept)
+                taken = WorseText(text, "", "alike") if alike else each
+                self.take(len(self.story.passes) + 1, taken)
 
     @property
     def _kept(self) -> list[str]:
@@ -347,7 +328,7 @@ class Alternatives(BestOfN):
             if verdict:
                 ranked.sort(key=verdict.scores.__getitem__, reverse=True)
                 stands = {n: astuple(each)[:3] for n, each in standings(panel.rankings).items()}
-        found = [events.Alternative(name_drafts(n), texts[n], *stands.get(n, ())) for n in ranked]
+        found = [events.Alternative(n, texts[n], *stands.get(n, ())) for n in ranked]
         first = verdict is not None and verdict.margin > 0 and verdict.chance <= BEYOND_CHANCE
         self.emit(events.AlternativesRanked(wanted=wanted, texts=tuple(found), leads=first))
         return next(each for each in drafts if each.name == ranked[0])
@@ -394,8 +375,7 @@ class SelfRefine(Strategy):
             before, key = self.incumbent.text, pass_key(number, "reviser")
             prompt = self.context.prompt("refine", key, text=before, critique="\n".join(wanted))
             self.take(number, await write(self.context, "reviser", key, prompt, history=history))
-            text = self.incumbent.text
-            conversation += [Message("user", prompt), Message("assistant", text)]
+            conversation += [Message("user", prompt), Message("assistant", self.incumbent.text)]
         return self.deliver("capped", self.why_capped(number))
 
     @classmethod

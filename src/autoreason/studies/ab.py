@@ -92,12 +92,10 @@ class AbPlan(Report):
         columns = [*words("code"), *figures("words"), *words("text")]
         begun = zip(self.arms, _begins([arm.text for arm in self.arms]), strict=True)
         rows = [(arm.code, str(count_words(arm.text)), begins) for arm, begins in begun]
+        split = "equal and at random, reader by reader; nobody knows which is which"
         drawn = sum(arm.chosen == "random" for arm in self.arms)
-        sentences = [
-            ("Split", "equal and at random, reader by reader; nobody knows which is which")
-        ]
         said = f"{count(drawn, 'text')} at random, so that not only winners are ever tried"
-        sentences += [("Drawn", said)] * bool(drawn)
+        sentences = [("Split", split), *[("Drawn", said)] * bool(drawn)]
         if self.unchanged:
             why = "is what the run delivered; the others here are texts that it did not keep"
             sentences.insert(0, ("First draft", why))
@@ -192,11 +190,10 @@ def read_plan(folder: Path) -> AbPlan:
 def _texts(story: Story) -> dict[str, str]:
     """Texts of a run that differ and keep its limits: the delivered one, the first draft, then the latest first."""
     found: dict[str, str] = {}
-    limits = story.task
 
     def add(origin: str, text: str | None) -> None:
         same = text and any(same_text(text, other) for other in found.values())
-        if text and not same and not (limits and limits.violations(text)):
+        if text and not same and not (story.task and story.task.violations(text)):
             found[origin] = text
 
     for one in story.alternatives.texts if story.alternatives else ():

@@ -169,7 +169,7 @@ def _stopped(story: Story, delivered: events.Delivered) -> str:
             return f"{after}: another would not fit the limits of the run."
         case "person":
             # Replies on their way may have ended a review after that.
-            review, text = story.closing_review, name_text(delivered.origin, story)
+            review, text = story.closing_review, name_text(delivered.origin)
             chose = ", which the last review chose" if review and review.winner else ""
             return f"{after}: you accepted {text}{chose}."
         case "contract":
@@ -186,15 +186,19 @@ def _paused(story: Story, spent: Spent, seconds: float | None, name: str, resume
     last = [took(story, spent, seconds, name)]
     last += [f"{resume}   goes on; nothing is paid twice"] if resume else []
     if story.status == "budget":
-        limit = _limit_of(story)
-        text = f" You have {name_text(story.origin, story)}." if story.origin else ""
+        budget, name_of = story.settings.budget if story.settings else None, story.limit or ""
+        amount = getattr(budget, name_of, None)
+        limit = describe_limit(name_of, amount) if amount is not None else ""
+        text = f" You have {name_text(story.origin)}." if story.origin else ""
         # Behind the limit of time, a reason has what the provider answered last instead of a reply.
         failed = story.reason.partition("; ")[2] if story.limit == "seconds" else ""
         waiting = f", while {failed}" if failed else ""
         head = f"Paused at your limit{f' of {limit}' if limit else ''}{within}{waiting}.{text}"
         if story.reason.startswith("a pass takes"):
             head = f"Paused: a round would not fit your limit of {limit}.{text}"
-        asked = [NOT_ASKED.format(the_draft(story.draft), " yet")] if story.passes else []
+        # Of drafts no one is made from another.
+        rounds = story.passes and not story.is_sampling
+        asked = [NOT_ASKED.format(the_draft(story.draft), " yet")] if rounds else []
         return [head, *asked, *last]
     if story.status == "stopped":
         return [f"Stopped{within.removeprefix(',')}, as you asked.", *last]
@@ -219,13 +223,6 @@ def _round_of(story: Story) -> str:
         return f"draft {story.passes[-1].number}"
     most = f" of {story.settings.passes}" if story.settings else ""
     return f"round {story.passes[-1].number}{most}"
-
-
-def _limit_of(story: Story) -> str:
-    """The limit at which a run paused, as it was given."""
-    limit = story.limit if story.settings else None
-    amount = getattr(story.settings.budget, limit) if story.settings and limit else None
-    return describe_limit(limit, amount) if limit and amount is not None else ""
 
 
 def describe_limit(name: str, amount: Any) -> str:
@@ -254,7 +251,7 @@ def describe_length(story: Story) -> str:
     """`144 → 171 words`; empty where there is no text."""
     if story.text is None:
         return ""
-    first = None if story.alternatives else story.draft
+    first = None if story.is_sampling else story.draft
     change = f"{first.words:,} → " if first and first.text != story.text else ""
     return f"{change}{count(count_words(story.text), 'word')}"
 

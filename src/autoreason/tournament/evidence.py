@@ -17,7 +17,7 @@ from autoreason.contract import count_words
 from autoreason.events import BallotCast, Evidence, Preference, Survival
 from autoreason.stats import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import clustered_share, exact_share, longer_preferred
-from autoreason.story import ALTERNATIVES, CONFIRMATION, DRAFTS, Story
+from autoreason.story import DRAFTS, Story
 from autoreason.tournament.voting import PanelSize, count_votes, is_additive
 
 Scores = tuple[int, ...]
@@ -314,13 +314,11 @@ def gather_evidence(story: Story, delivered: str) -> Evidence:
     """The evidence for the text of this name; judges who chose the first draft are none for it."""
     decided = [p.decided for p in story.passes if p.decided]
     verdicts = [d.verdict for d in decided if d.verdict]
-    stages = (DRAFTS, ALTERNATIVES, CONFIRMATION)
-    others = [story.panels[stage] for stage in stages if stage in story.panels]
     chose = (story.panels.get(DRAFTS), *(each.decided for each in story.reviews))
     verdicts += [each.verdict for each in chose if each and each.verdict]
     agreements = [v.agreement for v in verdicts if v.agreement is not None]
     ballots = [b for p in story.passes for b in p.ballots] + story.review_ballots
-    ballots += [ballot for panel in others for ballot in panel.ballots]
+    ballots += [ballot for panel in story.panels.values() for ballot in panel.ballots]
     preference = None
     if (confirmed := story.confirmation) and delivered != story.incumbents[0].name:
         judges, prefer = confirmed

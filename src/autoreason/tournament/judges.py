@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -18,9 +17,19 @@ from autoreason.events import BallotCast, LengthCheck
 from autoreason.exchange import Outcome, Reply, Schema, object_schema
 from autoreason.jobs.context import JobContext, draw
 from autoreason.keys import judge_key, sub_key, try_key
-from autoreason.parsing.ballots import LENGTH_CHECK, read_ranking, rests_on_length
+from autoreason.parsing import parse_json
+from autoreason.parsing.ballots import (
+    LEAST,
+    LENGTH_CHECK,
+    MOST,
+    Grades,
+    name_grades,
+    rank_by_grades,
+    read_grades,
+    read_ranking,
+    rests_on_length,
+)
 from autoreason.parsing.documents import same_text
-from autoreason.parsing.grades import LEAST, MOST, Grades, json_keys, read_grades
 from autoreason.settings import Settings
 from autoreason.tournament.voting import JUDGES_PER_SEAT, MAX_REQUESTS_PER_SEAT
 
@@ -135,7 +144,6 @@ PANEL_SETTINGS = (*JUDGE_SETTINGS, "judges", "protocol")
 """What a panel of the usual size looks at."""
 _MAX_ENUMERATED = 120
 _MAX_LISTED = 6
-_MAX_GRADES = 500
 _REASONS = (
     "Begin with the line REASONS: and below it write, for each of {}, one sentence on where it serves the task and "
     "where it does not."
@@ -216,7 +224,7 @@ async def cast_ballot(
         lens=lens,
         anchored=bool(reference),
         check=check,
-        grades={by_label[label]: given for label, given in grades.items()},
+        grades={by_label[label]: grades[label] for label in rank_by_grades(grades)},
     )
 
 
@@ -264,43 +272,27 @@ def ballot_schema(labels: tuple[str, ...], *, reasons: bool = True) -> Schema:
 def grades_schema(
     criteria: Sequence[str], labels: tuple[str, ...], *, reasons: bool = True
 ) -> Schema:
-    """The same of a ballot with grades; where these can be spelt out, only numbers that count can be given."""
-    names, grade = sorted(labels), dict[str, Any](type="integer")
-    if len(names) * max(1, len(criteria)) * MOST <= _MAX_GRADES:
-        grade |= {"enum": [*range(LEAST, MOST + 1)]}
-    of_text = object_schema(dict.fromkeys(json_keys(criteria), grade)) if criteria else grade
-    by_text = object_schema(dict.fromkeys(names, of_text))
-    marks = ", ".join(f"{each} ?" for each in criteria) or "?"
-    blank = "".join(f"\n{name}: {marks}" for name in names)
-    begin = f"{_REASONS.format(', '.join(names))} End" if reasons else "Answer"
-    return Schema(
-        name="ballot",
-        definition=object_schema({"reasoning": {"type": "string"}, "grades": by_text}),
-        plain=f"{begin} with these lines, a grade from {LEAST} to {MOST} in place of every question mark:{blank}",
-    )
-
-
-def rank_by_grades(grades: Grades) -> tuple[str, ...]:
-    """The highest sum first; equal ones by their labels, which are drawn for each judge and so favour no text."""
-    return tuple(sorted(grades, key=lambda label: (-sum(grades[label]), label)))
+    """The same of a ballot with grades."""
+    keys = [key for each in name_grades(labels, criteria).values() for key in each]
+    fields = {"reasoning": {"type": "string"}} | {key: {"type": "integer"} for key in keys}
+    begin = f"{_REASONS.format(', '.join(sorted(labels)))} End" if reasons else "Answer"
+    blank = "\n".join(f"{key}: ?" for key in keys)
+    plain = f"{begin} with these lines, a grade from {LEAST} to {MOST} in place of every question mark:\n{blank}"
+    return Schema(name="ballot", definition=object_schema(fields), plain=plain)
 
 
 def _read_ballot(
     reply: Reply, labels: tuple[str, ...], criteria: Sequence[str] | None
 ) -> tuple[tuple[str, ...] | None, Grades]:
     """The ranking, and the grades it follows from where a judge was asked to grade on `criteria`."""
-    if reply.outcome is not Outcome.OK:
-        return None, {}
+    text = reply.text if reply.outcome is Outcome.OK else ""
     if criteria is None:
-        return read_ranking(reply.text, labels), {}
-    grades = read_grades(reply.text, labels, criteria) or {}
+        return read_ranking(text, labels), {}
+    grades = read_grades(text, labels, criteria) or {}
     return rank_by_grades(grades) or None, grades
 
 
 def _reasoning(text: str) -> str:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return text.strip()
+    value = parse_json(text)
     said = str(value.get("reasoning", "")) if isinstance(value, dict) else text
     return with_whole_characters(said).strip()

@@ -48,10 +48,6 @@ async def measure(
     return values, fault
 
 
-_Measure = Callable[[str, str], Awaitable[float | None]]
-"""The number of a text, asked for under a key."""
-
-
 class Prediction(Struct, frozen=True):
     value: float | None
     """How well it may do, higher is better; None where it is unlike all that the predictor knows."""
@@ -65,19 +61,17 @@ class PredictionQuery(Query[Prediction], frozen=True, kw_only=True):
     text: str
 
 
-def code_seats(task: Task) -> list[str]:
-    predictor = task.knowledge is not None and task.knowledge.seat is not None
-    filled = {"metric": metric_of(task, "judge") is not None, "predictor": predictor}
-    return [name for name, is_filled in filled.items() if is_filled]
-
-
 class CodeJudges:
     """Vote on the panels of a run that choose; each measures a text once, however many panels it is on."""
 
     def __init__(self, context: JobContext) -> None:
         self._context = context
-        measures: dict[str, _Measure] = {"metric": self._measure, "predictor": self._predict}
-        self._seats = {name: measures[name] for name in code_seats(context.task)}
+        # Each gives the number of a text, asked for under a key.
+        self._seats: dict[str, Callable[[str, str], Awaitable[float | None]]] = {}
+        if metric_of(context.task, "judge"):
+            self._seats["metric"] = self._measure
+        if context.task.knowledge and context.task.knowledge.seat:
+            self._seats["predictor"] = self._predict
         self._values: dict[tuple[str, str], float | None] = {}
 
     async def vote(self, stage: str, texts: Mapping[str, str]) -> dict[str, events.CodeBallot]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -94,7 +93,7 @@ def tell(story: Story) -> list[Chapter]:
     found: list[Chapter] = []
     for step, left in zip_longest(story.steps, story.left):
         if isinstance(step, RecordedReview):
-            found.append(_review(step, left, rule, story))
+            found.append(_review(step, left, rule))
         else:
             first = story.draft is not None and step.incumbent == story.draft.text
             found.append(_round(step, left, first, rule))
@@ -107,10 +106,8 @@ def tell(story: Story) -> list[Chapter]:
     return found
 
 
-def _review(
-    step: RecordedReview, left: events.Incumbent | None, rule: str, story: Story
-) -> Chapter:
-    describe, decided = partial(name_text, story=story), step.decided
+def _review(step: RecordedReview, left: events.Incumbent | None, rule: str) -> Chapter:
+    describe, decided = name_text, step.decided
     if decided is None or left is None:
         return Chapter(step, describe, first=False)
     note, back = "", f": back to {describe(left.name)}" if decided.back else ""
@@ -133,12 +130,11 @@ def _review(
     return Chapter(step, describe, False, left, "kept", outcome, reason=reason, note=note)
 
 
-def name_text(name: str, story: Story) -> str:
+def name_text(name: str) -> str:
     """`the text of round 3`, `draft 3`: one of the texts that judges of a review rank."""
-    words = name.split()
-    if words[0] != "pass":
-        return KINDS["draft"].the
-    return f"draft {words[1]}" if story.is_sampling else f"the text of round {words[1]}"
+    if name.startswith("pass "):
+        return f"the text of round {name.split()[1]}"
+    return KINDS["draft"].the if name == "draft" else name
 
 
 def describe_back(story: Story) -> str:
@@ -146,7 +142,7 @@ def describe_back(story: Story) -> str:
     chosen = story.chosen if story.passes else None
     if chosen is None or chosen.text == story.passes[-1].incumbent:
         return ""
-    return f"; a review went back to {name_text(chosen.name, story)}"
+    return f"; a review went back to {name_text(chosen.name)}"
 
 
 def name_origin(text: events.Incumbent) -> str:
@@ -266,23 +262,23 @@ def _reason(
 
 
 def describe_split(story: Story) -> tuple[str, ...]:
-    """What two judges of the last vote said for the text that won it and against it; nothing where most agreed.
+    """What two judges of the last vote said for the text that won and against it, unless two thirds put it first.
 
-    They split if fewer than two thirds put it first. Only sentences about this text alone are taken, of judges who saw
-    no reference: what a critic reads could stand there of the text before as well as of its challenger.
+    Only sentences about this text alone are taken, of judges who saw no reference: what a critic reads could stand
+    there of the text before as well as of its challenger.
     """
     last = story.steps[-1] if story.steps else None
     if not last or not last.decided or not (winner := last.decided.winner):
         return ()
     cast = last.last_stage if isinstance(last, RecordedReview) else last.ballots
-    ballots = [each for each in cast if each.ranking and not each.anchored]
-    first, said = 0, dict[bool, str]()
-    for each in ballots:
-        won = (each.ranking or ())[0] == winner
-        first += won
-        if words := _sentence_about(each, [winner], alone=True):
-            said.setdefault(won, shorten(unblind(words, each, lambda _: "this text"), _SAID))
-    return (said[True], said[False]) if 3 * first < 2 * len(ballots) and len(said) == 2 else ()
+    sides: dict[bool, list[str]] = {True: [], False: []}
+    for each in cast:
+        if each.ranking and not each.anchored:
+            words = _sentence_about(each, [winner], alone=True)
+            said = shorten(unblind(words, each, lambda _: "this text"), _SAID)
+            sides[each.ranking[0] == winner].append(said)
+    both = tuple(next(filter(None, side), "") for side in sides.values())
+    return both if len(sides[True]) < 2 * len(sides[False]) and all(both) else ()
 
 
 def _sentence_about(ballot: events.BallotCast, names: Iterable[str], *, alone: bool = False) -> str:

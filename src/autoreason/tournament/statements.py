@@ -28,7 +28,7 @@ from autoreason.story import ALTERNATIVES, CONFIRMATION
 from autoreason.tournament.voting import SLOT_NAMES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from autoreason import events
     from autoreason.contract import Violation
@@ -53,11 +53,6 @@ ENDINGS = {
     "provider_failed": "paused: the provider failed",
     "metric_failed": "paused: the metric failed",
 }
-
-
-def ranking(order: Iterable[str]) -> str:
-    """`AB > A > B`."""
-    return " > ".join(order)
 
 
 def winners(trajectory: tuple[str, ...], most: int = 15) -> str:
@@ -268,8 +263,6 @@ def predictor_seat(task: Task, settings: Settings) -> str:
     seat = task.knowledge.seat if task.knowledge else None
     if seat is None or not settings.job.is_tournament:
         return ""
-    from autoreason.stats import Estimate
-
     sits = "among the judges who choose sits a predictor"
     fitted = f"{sits} fitted on {seat.records:,} of your outcomes ({seat.predictor})"
     if seat.right is None:
@@ -310,19 +303,15 @@ def _why_no_vote(event: events.CodeBallot, seat: str) -> str:
 
 
 def code_ballot(event: events.CodeBallot, seat: str) -> str:
-    return ranking(event.ranking) if event.ranking else f"no vote: {_why_no_vote(event, seat)}"
+    return " > ".join(event.ranking) if event.ranking else f"no vote: {_why_no_vote(event, seat)}"
 
 
 def ballot(event: events.BallotCast) -> str:
     lens = f" ({event.lens})" if event.lens else ""
     lens += " (shown the first draft)" if event.anchored else ""
     again = f", asked {event.asked} times" if event.asked > 1 else ""
-    vote = ranking(event.ranking) if event.ranking else "no valid ballot"
-    marks = [
-        f"{name} {' '.join(f'{each:g}' for each in event.grades[name])}"
-        for name in event.ranking or ()
-        if event.grades
-    ]
+    vote = " > ".join(event.ranking) if event.ranking else "no valid ballot"
+    marks = [f"{name} {' '.join(f'{x:g}' for x in row)}" for name, row in event.grades.items()]
     vote += f" (grades: {', '.join(marks)})" if marks else ""
     judge, is_reversed = judge_of(event.stage, event.seat)
     vote += ", order reversed" if is_reversed else ""
@@ -445,12 +434,6 @@ def standing(found: events.Alternative) -> str:
     return f"before another {share} of the time" if known else "not ranked by fresh judges"
 
 
-def leaks(number: int) -> str:
-    if not number:
-        return "none found: no candidate has a known sign of how it was written"
-    return f"{count(number, 'candidate')} went to a panel although something gave it away"
-
-
 def evidence(
     found: events.Evidence, story: Story, broken: tuple[Violation, ...], origin: str = ""
 ) -> list[tuple[str, str]]:
@@ -481,7 +464,10 @@ def evidence(
     rules = [("Contract", contract(story.task, broken))] if story.task else []
     position = positions(found.first_places)
     rows = [*judged, *([("Position", position)] if position else []), *rules]
-    rows.append(("Leaks", leaks(found.leaks)))
+    leaks = "none found: no candidate has a known sign of how it was written"
+    if found.leaks:
+        leaks = f"{count(found.leaks, 'candidate')} went to a panel although something gave it away"
+    rows.append(("Leaks", leaks))
     if found.ties:
         voted = story.settings and story.settings.judges and not story.settings.ties_survive
         worth = ", which confirms nothing" if voted else ""

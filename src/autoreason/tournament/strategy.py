@@ -45,10 +45,8 @@ def describe_survivals(streak: int) -> str:
 def find_ending(
     story: Story, settings: Settings, changed: ShareChanged = share_changed
 ) -> Ending | None:
-    """What ends a run before A has survived k times: a contract that no text keeps, a plateau, or its reviews.
-
-    The paper's runs go on whatever their texts break.
-    """
+    """What ends a run before A has survived k times: a contract that no text keeps, a plateau, or its reviews."""
+    # The paper's runs go on whatever their texts break.
     may_end = settings.protocol != "paper" and not settings.anyway
     if may_end and (why := _contract_never_kept(story, settings)):
         return Ending("contract", why)
@@ -56,7 +54,7 @@ def find_ending(
         return Ending("plateau", why)
     winners = [each.decided.winner for each in story.reviews if each.decided]
     if winners[-1:] != [None] and ends_by_review(winners, settings):
-        text = name_text(next(filter(None, reversed(winners))), story).replace("the text", "that")
+        text = name_text(next(filter(None, reversed(winners)))).replace("the text", "that")
         return Ending("review", f"later texts no longer ranked above {text}")
     return None
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from textwrap import shorten
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from msgspec import structs
 
@@ -88,15 +88,19 @@ async def write(
     return WrittenText(draft.text, draft.notes, rewritten, repaired, leaks, broken)
 
 
-async def write_several(context: JobContext, key: str, prompt: str) -> list[WrittenText]:
-    """Short texts by the author in one reply, of which none is sent back."""
+async def write_several(
+    context: JobContext, key: str, prompt: str
+) -> Sequence[WrittenText | MissingText]:
+    """Short texts by the author in one reply, of which none is sent back; or why there is none."""
     model = context.settings.models.author
     request = context.request("author", try_key(key, 0), model, prompt, schema=LIST)
     reply = await _request_whole(context, request, key)
+    if isinstance(reply, MissingText):
+        return [reply]
     return [
         WrittenText(each, "", False, False, leaks_in(context, each), violations(context, each))
-        for each in (read_list(reply.text) if isinstance(reply, Document) else ())
-    ]
+        for each in read_list(reply.text)
+    ] or [MissingText("empty", "no text came back")]
 
 
 def violations(context: JobContext, text: str) -> tuple[Violation, ...]:
@@ -288,8 +292,7 @@ async def ask_critic(
         if reply.outcome is Outcome.OK and not quoted:
             return written(prose=reply.text.strip())
         is_whole = reply.outcome is Outcome.OK
-        named: Any = {"program": program, "criteria": criteria}
-        parsed = read_critique(reply.text, text, **named) if is_whole else None
+        parsed = read_critique(reply.text, text, program, criteria) if is_whole else None
         if parsed is None:
             return written(readable=False)
         problems, miscited = parsed.problems, 0
