@@ -303,10 +303,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     ] = 0.5
     edit: Annotated[
         Edit,
-        "`light`: your draft with a few words changed; `proof`: only corrected; `free`: any text.",
+        "`light`: your draft with few words changed; `proof`: corrected, a third of them; `free`: any text.",
     ] = "free"
-    edit_round: Annotated[Share, "Of the words, what a round of `edit` may change at most."] = 0.15
-    edit_total: Annotated[Share, "The same of all rounds; `proof` has a third of both."] = 0.3
+    edit_share: Annotated[Share, "Share of words an `edit` may change; half in a round."] = 0.3
     confirmation: Annotated[
         int,
         Meta(ge=0, le=MAX_JUDGES),
@@ -354,8 +353,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     @property
     def edit_shares(self) -> tuple[float, float]:
         """The shares of words that may change in a round and in sum."""
-        part = 3 if self.edit == "proof" else 1
-        return self.edit_round / part, self.edit_total / part
+        most = self.edit_share / (3 if self.edit == "proof" else 1)
+        return most / 2, most
 
     def effort(self, role: Role) -> Effort | None:
         """How much a role reasons before it answers."""

@@ -201,14 +201,12 @@ def test_a_branch_is_one_commit_on_head_and_nothing_else_changes(
     for path, text in result_of(journal, run).items():
         assert git(repository, "show", f"found/it:./{path}") == text.strip()
     assert run in git(repository, "log", "-1", "--format=%B", "found/it")
-    with pytest.raises(InvalidInput, match="there is a branch found/it already"):
-        commit_result(run, "found/it", repository, journal=journal)
-    for name in ("no..name", "@", "refs/heads/x", "@{-1}", "-x", "HEAD"):
-        with pytest.raises(InvalidInput, match="cannot be the name of a branch"):
+    for name in ("found/it", "no..name", "@{-1}", "-x", "HEAD"):
+        with pytest.raises(InvalidInput, match="git branch failed: "):
             commit_result(run, name, repository, journal=journal)
 
 
-def test_without_an_identity_the_remedy_is_named(
+def test_without_an_identity_nothing_is_committed(
     journal: Journal, run: str, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(repository))
@@ -218,7 +216,7 @@ def test_without_an_identity_the_remedy_is_named(
         monkeypatch.delenv(f"GIT_{role}_NAME")
         monkeypatch.delenv(f"GIT_{role}_EMAIL")
     git(repository, "config", "user.useConfigOnly", "true")
-    with pytest.raises(InvalidInput, match="git does not know who commits; say it with `git conf"):
+    with pytest.raises(InvalidInput, match="git commit-tree failed: no email was given"):
         commit_result(run, "found", repository, journal=journal)
 
 

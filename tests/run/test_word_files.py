@@ -79,6 +79,51 @@ def test_what_did_not_change_is_written_back_as_it_was(letter: Path, tmp_path: P
     assert [each.style.name for each in found[-2:]] == ["Heading 2", "List Bullet"]
 
 
+W = docx.oxml.ns.nsdecls("w")
+RUN = "<w:r><w:t>{}</w:t></w:r>"
+PARTS = {
+    "drawing": f"<w:r {W}><w:drawing/></w:r>",
+    "footnoteReference": f'<w:r {W}><w:footnoteReference w:id="2"/></w:r>',
+    "commentRangeStart": f'<w:commentRangeStart {W} w:id="1"/>',
+    "Kim Lee": f"<w:sdt {W}><w:sdtContent>{RUN.format('Kim Lee')}</w:sdtContent></w:sdt>",
+    "new words": f'<w:ins {W} w:id="5" w:author="a">{RUN.format("new words")}</w:ins>',
+    "old words": f'<w:del {W} w:id="6"><w:r><w:delText>old words</w:delText></w:r></w:del>',
+    "our page": f"<w:hyperlink {W}>{RUN.format('our page')}</w:hyperlink>",
+    "of 9": f'<w:fldSimple {W} w:instr="NUMPAGES">{RUN.format("of 9")}</w:fldSimple>',
+}
+
+
+@pytest.mark.parametrize("tracked", [False, True])
+def test_all_text_is_read_and_what_is_none_stays(tracked: bool, tmp_path: Path) -> None:
+    made = docx.Document()
+    for name, xml in PARTS.items():
+        paragraph = made.add_paragraph(f"1. See {name[:3]}: ")
+        paragraph._p.append(docx.oxml.parse_xml(xml))
+        paragraph.add_run(" and go on.")
+    made.add_section()
+    made.save(str(tmp_path / "rich.docx"))
+    text = read_word_file(tmp_path / "rich.docx")
+    assert [name for name in PARTS if name in text] == ["Kim Lee", "new words", "our page", "of 9"]
+    task, out = Task(brief="", draft_file=str(tmp_path / "rich.docx")), tmp_path / "out.docx"
+    changed = text.replace("go on", "stop\u200f\uffff")
+    write_word_file(changed, out, task, text if tracked else "")
+    xml = docx.Document(str(out)).element.body.xml
+    assert all(name in xml for name in ("drawing", "footnoteReference", "commentRangeStart"))
+    assert "fldSimple" not in xml, "it would write its text again"
+    assert read_word_file(out) == changed.replace("\uffff", "")
+    write_word_file("Nothing.", out, task)
+    assert docx.Document(str(out)).element.body.xml.count("w:drawing") == 1
+    assert docx.Document(str(out)).element.body.xml.count("<w:sectPr") == 2
+
+
+def test_emphasis_over_several_sentences_is_no_sign_in_a_tracked_change(tmp_path: Path) -> None:
+    write_word_file("**One. Three.** Four", tmp_path / "out.docx", None, "**One. Two.** Four")
+    (paragraph,) = docx.Document(str(tmp_path / "out.docx")).paragraphs
+    bold = paragraph._p.xpath(".//w:r[w:rPr/w:b]/*[self::w:t or self::w:delText]")
+    assert [each.text for each in bold] == ["One. ", "Two.", "Three."]
+    assert "*" not in paragraph._p.xml
+
+
 def test_without_a_document_of_its_own_a_text_becomes_a_new_one(tmp_path: Path) -> None:
     write_word_file(TEXT, tmp_path / "new.docx", None)
     text = read_word_file(tmp_path / "new.docx")
@@ -144,5 +189,5 @@ def test_what_is_not_installed_or_cannot_be_read_is_said_in_one_sentence(
     monkeypatch.setattr(files, "find_spec", lambda _: None)
     with pytest.raises(InvalidInput, match=r"run `pip install 'autoreason\[docx\]'`"):
         files.check_output(tmp_path / "out.docx")
-    with pytest.raises(InvalidInput, match=r"turn it into a \.docx with pandoc"):
+    with pytest.raises(InvalidInput, match=r"`pandoc text.odt -o text.docx`"):
         files.check_output(tmp_path / "out.odt")

@@ -45,13 +45,7 @@ _OPTIONS: Mapping[str, type] = {
 }
 """The arguments of the function behind each command."""
 _NOT_SET = ("models", "budget", "base_url")
-_OF_THE_TASK = {
-    "draft",
-    "facts",
-    "criteria",
-    "limits_from_brief",
-    *Contract.__struct_fields__,
-}
+_OF_THE_TASK = {"draft", "facts", "criteria", "limits_from_brief", *Contract.__struct_fields__}
 
 
 def settings_of(command: str) -> dict[str, tuple[FieldDoc, str]]:

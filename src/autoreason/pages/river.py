@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -10,13 +9,12 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from autoreason.characters import in_markup
-from autoreason.report.changes import MARKS, split_blocks, split_sentences
+from autoreason.report.changes import MARKS, split_blocks, split_sentences, words_of
 from autoreason.report.numbers import capital
 from autoreason.story import RecordedReview, Story
 from autoreason.tournament.rounds import name_origin
 from autoreason.wording import KINDS, TextKind, numeral
 
-_SIGNS = re.compile(r"[^\w\s]")
 _MOST_SENTENCES, _LONGEST = 4_000, 1_000_000
 """Over all texts, and characters of them, beyond which nothing is traced: a drawing of more says nothing."""
 
@@ -143,8 +141,8 @@ def _sentences(text: str) -> list[Sentence]:
     found = []
     for at, block in enumerate(split_blocks(text)):
         for each in split_sentences(block.text):
-            words = " ".join(_SIGNS.sub("", each.lower()).split()) or each
-            found.append(Sentence(each, at, block.kind, (words, seen[words])))
+            words = words_of(each) or each
+            found.append(Sentence(each.rstrip(), at, block.kind, (words, seen[words])))
             seen[words] += 1
     return found
 

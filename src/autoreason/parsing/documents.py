@@ -14,6 +14,7 @@ from autoreason.exchange import Schema
 from autoreason.jobs.context import BOUNDARY
 from autoreason.parsing import pattern
 from autoreason.prompts import PromptSet
+from autoreason.report.changes import split_words
 
 # Only marks around everything, before or after everything, are marks: a text may be about such tags.
 _WRAPPED = re.compile(r"\A\s*<document>(.*)</document>\s*(.*)\Z", re.IGNORECASE | re.DOTALL)
@@ -28,8 +29,6 @@ _MARK = re.compile(
     rf"<{{2,3}}(?:END )?[A-Z]+ (?:\w+ )?{BOUNDARY}>{{2,3}}[ \t]*\n?|^(?:[A-Z]+ )?{BOUNDARY}[ \t]*(?:\n|\Z)",
     re.MULTILINE,
 )
-_WORD_OR_SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
-"""Words; of scripts without spaces single characters."""
 SHORT = 30
 """Words below which several texts are written in one reply."""
 _FIELDS = {"texts": {"type": "array", "items": {"type": "string"}}}
@@ -81,14 +80,14 @@ def same_text(one: str, other: str) -> bool:
 
 def share_changed(one: str, other: str) -> float:
     """The share of words that two texts do not have in common, each as often as it occurs."""
-    counts, others = (Counter(_WORD_OR_SIGN.findall(text.casefold())) for text in (one, other))
+    counts, others = (Counter(split_words(text.casefold())) for text in (one, other))
     total = counts.total() + others.total()
     return (total - 2 * (counts & others).total()) / total if total else 0.0
 
 
 def too_alike(one: str, other: str) -> bool:
     """Whether too few words of two texts differ for a choice between them, or short ones begin with the same three."""
-    words, others = (_WORD_OR_SIGN.findall(text.casefold()) for text in (one, other))
+    words, others = (split_words(text.casefold()) for text in (one, other))
     if max(len(words), len(others)) < SHORT:
         return words[:3] == others[:3] or share_changed(one, other) < 0.4
     return share_changed(one, other) < 0.25

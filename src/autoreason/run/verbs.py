@@ -203,8 +203,7 @@ class WriteOptions(RoleOptions, total=False):
     min_reviews: int
     max_growth: float
     edit: Edit
-    edit_round: float
-    edit_total: float
+    edit_share: float
     confirmation: int
 
 
