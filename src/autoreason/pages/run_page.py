@@ -15,7 +15,7 @@ from autoreason.contract import Contract, count_words
 from autoreason.events import Slot
 from autoreason.exchange import Spent
 from autoreason.pages.film import moments
-from autoreason.pages.fragments import LONGEST, Fragments
+from autoreason.pages.fragments import Fragments
 from autoreason.pages.judge_map import map_judges
 from autoreason.pages.recount import RULES, recount_all
 from autoreason.pages.river import draw, trace
@@ -77,7 +77,6 @@ def run_page(
     fresh = story.panels.get(CONFIRMATION)
     draft = drafted.text if drafted and drafted.text != story.text else None
     result = story.text or ""
-    short = draft is not None and max(len(draft), len(result)) <= LONGEST
     decided = [each.decided for each in story.passes if each.decided]
     known = story.task.knowledge if story.task else None
     chapters = tell(story)
@@ -93,7 +92,7 @@ def run_page(
         fresh_ballots=fresh.ballots if fresh else (),
         draft=draft,
         draft_name=capital(the_draft(drafted).removeprefix("the ")) if drafted else "",
-        little_left=short and share_kept(result, draft or "") < _LITTLE_LEFT,
+        little_left=draft is not None and share_kept(result, draft) < _LITTLE_LEFT,
         chapters=chapters,
         contests=any(one.verdict for one in story.passes),
         sampling=story.is_sampling,

@@ -101,12 +101,7 @@ def compare_blocks(old: Block, new: Block, reasons: Reasons) -> Iterator[Change]
             yield Change("why", why)
 
 
-_HTML = {
-    "same": "{}",
-    "gone": "<del>{}</del>",
-    "new": "<ins>{}</ins>",
-    "why": "<small>({})</small>",
-}
+_HTML = {"gone": "<del>{}</del>", "new": "<ins>{}</ins>", "why": "<small>({})</small>"}
 
 
 def to_html(before: str, after: str, reasons: Reasons | None = None) -> str:
@@ -116,7 +111,7 @@ def to_html(before: str, after: str, reasons: Reasons | None = None) -> str:
         kind, parts = new.kind or old.kind, []
         for each in compare_blocks(old, new, reasons or {}):
             bare = each.text if kind == "code" else MARKS.sub("", each.text)
-            parts.append(_HTML[each.kind].format(in_markup(bare)))
+            parts.append(_HTML.get(each.kind, "{}").format(in_markup(bare)))
         inner = ("\n" if kind == "code" else " ").join(parts)
         tag = {"item": "li", "code": "pre", "paragraph": "p"}.get(kind, f'p class="{kind}"')
         blocks.append(f"<{tag}>{inner}</{tag.split()[0]}>")

@@ -16,8 +16,7 @@ from autoreason.report.changes import pair, split_blocks, suggest
 from autoreason.task import Task
 
 UNREAD = (
-    "tables, images and text boxes stay, unread, and tracked changes are accepted; a paragraph that changes loses its "
-    "links and fields"
+    "tables, images and text boxes stay, unread; a paragraph that changes loses links and fields"
 )
 _STYLES = {"item": "List Bullet"} | {f"h{level}": f"Heading {level}" for level in range(1, 7)}
 _EMPHASIS = re.compile(r"(\*{1,3})(?=\S)(.+?)(?<=\S)\1|([^*]+|\*)")
