@@ -391,12 +391,12 @@ class Settings(Struct, frozen=True, kw_only=True):
         if self.style == "anchored" and not self.models.author:
             raise InvalidInput("`style` is anchored, but there is no first draft; give another")
         is_refining = isinstance(self.job, Refine) and not self.job.is_tournament
-        if self.edit != "free" and (is_refining or self.blind_revision):
-            raise InvalidInput("`edit` takes the usual `strategy`, no `blind_revision`; drop one")
+        is_unseen = self.blind_revision or not self.quoted_critique
+        if self.edit != "free" and (is_refining or is_unseen):
+            needs = "the usual `strategy`, `quoted_critique` and no `blind_revision`"
+            raise InvalidInput(f"`edit` takes {needs}; drop one")
         if self.max_drafts < self.drafts:
-            raise InvalidInput(
-                f"`max_drafts` ({self.max_drafts}) is under `drafts` ({self.drafts}); change one"
-            )
+            raise InvalidInput(f"`max_drafts` is under `drafts` ({self.drafts}); change one")
         if sorted(self.tie_order) != ["A", "AB", "B"] or self.tie_order[0] != "A":
             raise InvalidInput("`tie_order` is not A>AB>B or A>B>AB; give one of them")
         self._pair_servers()

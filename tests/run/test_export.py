@@ -206,20 +206,6 @@ def test_a_branch_is_one_commit_on_head_and_nothing_else_changes(
             commit_result(run, name, repository, journal=journal)
 
 
-def test_without_an_identity_nothing_is_committed(
-    journal: Journal, run: str, repository: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(repository))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(repository))
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    for role in ("AUTHOR", "COMMITTER"):
-        monkeypatch.delenv(f"GIT_{role}_NAME")
-        monkeypatch.delenv(f"GIT_{role}_EMAIL")
-    git(repository, "config", "user.useConfigOnly", "true")
-    with pytest.raises(InvalidInput, match="git commit-tree failed: no email was given"):
-        commit_result(run, "found", repository, journal=journal)
-
-
 def test_a_branch_is_refused_where_head_is_not_the_start(
     journal: Journal, run: str, repository: Path, tmp_path: Path
 ) -> None:

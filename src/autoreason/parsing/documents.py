@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from autoreason.exchange import Schema
+from autoreason.exchange import Schema, object_schema
 from autoreason.jobs.context import BOUNDARY
 from autoreason.parsing import pattern
 from autoreason.prompts import PromptSet
@@ -31,10 +31,9 @@ _MARK = re.compile(
 )
 SHORT = 30
 """Words below which several texts are written in one reply."""
-_FIELDS = {"texts": {"type": "array", "items": {"type": "string"}}}
 LIST = Schema(
     "list",
-    {"type": "object", "properties": _FIELDS, "required": ["texts"], "additionalProperties": False},
+    object_schema({"texts": {"type": "array", "items": {"type": "string"}}}),
     "Answer with a numbered list and nothing else: each text in a line of its own.",
 )
 _ITEM = pattern(r"(?m)^[ \t]*(?:[-*+•–—]|[*_]*\(?(?:[^\W\d]+ )?\d{1,2}[.):][*_]*)[ \t]+(?=\S)")
@@ -283,46 +282,40 @@ _BEFORE = 40
 _ENDS = r"""(?=[*_)\]]*(?:[.,;:!?"“”]|\s*$))"""
 
 
+# From its writing to the ballot a text is searched several times.
+@lru_cache(maxsize=64)
 def find_echo(text: str, prompts: PromptSet, *allowed: str) -> str:
     """The first passage that is word for word in the prompts and not in the task; empty where there is none."""
     sources = tuple(prompts.sources.values())
-    if not _has_phrase(text, sources):
-        return ""
-    phrases = _phrases_of(sources) - frozenset(_each_phrase("\n".join(allowed)))
-    matches = list(_WORD.finditer(text))
-    for at, phrase in enumerate(_windows(_words(text))):
-        if phrase in phrases:
-            return text[matches[at].start() : matches[at + _PHRASE - 1].end()]
-    for line in _lines_and_labels(text):
+    phrases, matches = _phrases_of(sources), list(_WORD.finditer(text))
+    found = [
+        (phrase, text[matches[at].start() : matches[at + _PHRASE - 1].end()])
+        for at, phrase in enumerate(_windows(_words(text)))
+        if phrase in phrases
+    ]
+    lines = text.splitlines()
+    # Models take a line of a prompt for the name of a line.
+    for line in (*lines, *(line.partition(":")[0] for line in lines)):
         words = tuple(_words(line))
         if words in phrases and len(words) >= _LINE:
-            return line.strip()
-    return ""
-
-
-def _lines_and_labels(text: str) -> Iterator[str]:
-    """Each line, and what stands before its colon: models take a line of a prompt for the name of a line."""
-    lines = text.splitlines()
-    return chain(lines, (line.partition(":")[0] for line in lines))
-
-
-def find_sentences(text: str, sentences: tuple[str, ...], *allowed: str) -> list[re.Match[str]]:
-    """Where a text has one of these as a sentence of its own, in any capitals; not where the task has it."""
-    found = _sentences_in(text, sentences)
-    allowed_text = _plain("\n".join(allowed)) if found else ""
-    return [match for match in found if _plain(match.group()) not in allowed_text]
+            found.append((words, line.strip()))
+    known = frozenset(_each_phrase("\n".join(allowed))) if found else ()
+    return next((passage for phrase, passage in found if phrase not in known), "")
 
 
 @lru_cache(maxsize=64)
-def _sentences_in(text: str, sentences: tuple[str, ...]) -> list[re.Match[str]]:
+def find_sentences(text: str, sentences: tuple[str, ...], *allowed: str) -> list[re.Match[str]]:
+    """Where a text has one of these as a sentence of its own, in any capitals; not where the task has it."""
     plain = _plain(text)
     # Far quicker than the pattern, which says where.
     if not any(sentence in plain for sentence in map(_plain, sentences)):
         return []
+    allowed_text = _plain("\n".join(allowed))
     return [
         match
         for match in _any_of(sentences).finditer(text)
         if _BEGINS.search(text[max(0, match.start() - _BEFORE) : match.start()])
+        and _plain(match.group()) not in allowed_text
     ]
 
 
@@ -343,13 +336,6 @@ def _any_of(sentences: tuple[str, ...]) -> re.Pattern[str]:
 def _plain(text: str) -> str:
     plain = " ".join(text.casefold().translate(_PLAIN_QUOTES).split())
     return plain.replace('."', '"').replace(',"', '"').rstrip(".")
-
-
-# From its writing to the ballot a text is searched several times.
-@lru_cache(maxsize=64)
-def _has_phrase(text: str, sources: tuple[str, ...]) -> bool:
-    phrases = chain(_each_phrase(text), (tuple(_words(x)) for x in _lines_and_labels(text)))
-    return not _phrases_of(sources).isdisjoint(phrases)
 
 
 @lru_cache(maxsize=16)

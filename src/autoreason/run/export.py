@@ -233,9 +233,8 @@ def _ballots(folder: str, ballots: Sequence[BallotCast], decided: Event | None) 
 
 
 def _ballot(ballot: BallotCast) -> str:
-    shown = ", ".join(
-        f"{label} was {name}" for label, name in zip(ballot.labels, ballot.order, strict=True)
-    )
+    names = zip(ballot.labels, ballot.order, strict=True)
+    shown = ", ".join(f"{label} was {name}" for label, name in names)
     ranking = " > ".join(ballot.ranking) if ballot.ranking else "no valid ballot"
     shown += "; next to the first draft" if ballot.anchored else ""
     check = ballot.check
@@ -249,10 +248,8 @@ def _ballot(ballot: BallotCast) -> str:
 def _calls(run: str, journal: Journal) -> dict[str, str]:
     files = {}
     for call in journal.calls(run):
-        messages = "\n\n".join(
-            f"## {each.speaker}\n\n{each.text}" for each in call.request.messages
-        )
-        reply = call.reply
+        reply, asked = call.reply, call.request.messages
+        messages = "\n\n".join(f"## {each.speaker}\n\n{each.text}" for each in asked)
         tokens = f"{reply.usage.total} tokens" if reply.usage.metered else "tokens unknown"
         head = f"{reply.model} · {reply.outcome} · {tokens} · {reply.seconds:.1f} s"
         files[f"calls/{_file_name(call.request.key)}.md"] = (

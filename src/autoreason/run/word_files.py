@@ -15,9 +15,7 @@ from autoreason.files import write
 from autoreason.report.changes import pair, split_blocks, suggest
 from autoreason.task import Task
 
-UNREAD = (
-    "tables, images and text boxes stay, unread; a paragraph that changes loses links and fields"
-)
+UNREAD = "tables, images and text boxes stay, unread; what changes loses links, fields and fonts"
 _STYLES = {"item": "List Bullet"} | {f"h{level}": f"Heading {level}" for level in range(1, 7)}
 _EMPHASIS = re.compile(r"(\*{1,3})(?=\S)(.+?)(?<=\S)\1|([^*]+|\*)")
 """Words in emphasis, or without."""

@@ -73,11 +73,8 @@ class Guard:
         values, fault = await measure(context, metric, sub_key(stage, name), written.text, stage)
         if None in values:
             return WorseText(written.text, fault, "number")
-        differences = [
-            value - before
-            for value, before in zip(values, self._known, strict=True)
-            if value is not None and before is not None
-        ]
+        both = zip(values, self._known, strict=True)
+        differences = [now - was for now, was in both if now is not None and was is not None]
         if not is_worse(differences):
             return written
         by = f"by {-fmean(differences):.3g} on average over {len(differences)} measurements"
@@ -142,15 +139,13 @@ def _distance(context: JobContext, text: str, broken: Sequence[Violation]) -> tu
     return len(broken), context.task.contract.words_off(text)
 
 
-Affords = Callable[[range], Awaitable[bool]]
-"""Whether drafts of these numbers can be paid for."""
-
-
 async def prepare_draft(context: JobContext, prompt: str = "") -> None:
     _emit_ready(context, await _first_draft(context, prompt))
 
 
-async def choose_draft(context: JobContext, affords: Affords, code: CodeJudges) -> None:
+async def choose_draft(
+    context: JobContext, affords: Callable[[range], Awaitable[bool]], code: CodeJudges
+) -> None:
     """Emit the first text: of several drafts the one that breaks the fewest limits, then the judges' choice.
 
     They are written until as many as wanted keep the contract. A draft given by the user is the only one.

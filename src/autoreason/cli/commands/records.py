@@ -263,9 +263,7 @@ def export(
     if pairs["pairs"]:
         _write_pairs(book, given, pairs)
         return
-    if not 1 <= len(given) <= 2 or (
-        len(given) == 2 if changes else not (patch or branch or given[1:])
-    ):
+    if len(given) not in ((1,) if changes else (1, 2) if patch or branch else (2,)):
         raise InvalidInput("give one run, and a folder, --changes, --patch or --branch NAME")
     row, folder = book.find(given[0]), Path(given[-1] if len(given) == 2 else "")
     if changes:
