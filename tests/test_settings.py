@@ -61,7 +61,7 @@ def test_the_paper_protocol_changes_only_what_the_paper_does_otherwise() -> None
         ({"required_lead": 0}, "`required_lead` is 0; give a number from 1"),
         ({"passes": 0}, "`passes` is 0"),
         ({"passes": 5000}, "`passes` is 5000"),
-        ({"drafts": 5, "max_drafts": 3}, r"`max_drafts` \(3\) is under `drafts` \(5\)"),
+        ({"drafts": 5, "max_drafts": 3}, r"`max_drafts` is under `drafts` \(5\)"),
         ({"tie_order": ("B", "A", "AB")}, "`tie_order` is not A>AB>B"),
         ({"judge_temperature": 3.0}, "`judge_temperature` is 3.0"),
         ({"budget": Budget(cost=Decimal(0))}, "`budget.cost` is 0"),

@@ -77,7 +77,7 @@ def is_word_file(path: Path | None) -> bool:
     """Whether it is a Word file; refused where what reads and writes them is not installed."""
     suffix = path.suffix.lower() if path else ""
     if suffix == ".odt":
-        raise InvalidInput(f"{path} is not read or written; turn it into a .docx with pandoc")
+        raise InvalidInput(f"{path} is no .docx; `pandoc text.odt -o text.docx` makes one of it")
     if suffix == ".docx" and find_spec("docx") is None:
         raise InvalidInput(f"{path} takes python-docx; run `pip install 'autoreason[docx]'`")
     return suffix == ".docx"
@@ -127,15 +127,16 @@ def _beside(path: Path) -> tuple[int, str]:
     return tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
 
 
-def write(path: Path, text: str, *, private: bool = False) -> None:
+def write(path: Path, text: str | bytes, *, private: bool = False) -> None:
     """Write a text to a path; links, pipes and devices stay what they are. `private` is for the user alone."""
-    body = (text if text.endswith("\n") else f"{text}\n").encode()
+    if isinstance(text, str):
+        text = (text if text.endswith("\n") else f"{text}\n").encode()
     if _is_a_stream(path):
         with named(path), path.open("ab") as stream:
-            stream.write(body)
+            stream.write(text)
     else:
         with named(path):
-            write_atomically(Path(os.path.realpath(path)), body, private=private)
+            write_atomically(Path(os.path.realpath(path)), text, private=private)
 
 
 def open_input(path: Path) -> BinaryIO:

@@ -303,10 +303,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     ] = 0.5
     edit: Annotated[
         Edit,
-        "`light`: your draft with a few words changed; `proof`: only corrected; `free`: any text.",
+        "`light`: your draft with few words changed; `proof`: corrected, a third of them; `free`: any text.",
     ] = "free"
-    edit_round: Annotated[Share, "Of the words, what a round of `edit` may change at most."] = 0.15
-    edit_total: Annotated[Share, "The same of all rounds; `proof` has a third of both."] = 0.3
+    edit_share: Annotated[Share, "Share of words an `edit` may change; half in a round."] = 0.3
     confirmation: Annotated[
         int,
         Meta(ge=0, le=MAX_JUDGES),
@@ -354,8 +353,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     @property
     def edit_shares(self) -> tuple[float, float]:
         """The shares of words that may change in a round and in sum."""
-        part = 3 if self.edit == "proof" else 1
-        return self.edit_round / part, self.edit_total / part
+        most = self.edit_share / (3 if self.edit == "proof" else 1)
+        return most / 2, most
 
     def effort(self, role: Role) -> Effort | None:
         """How much a role reasons before it answers."""
@@ -392,12 +391,12 @@ class Settings(Struct, frozen=True, kw_only=True):
         if self.style == "anchored" and not self.models.author:
             raise InvalidInput("`style` is anchored, but there is no first draft; give another")
         is_refining = isinstance(self.job, Refine) and not self.job.is_tournament
-        if self.edit != "free" and (is_refining or self.blind_revision):
-            raise InvalidInput("`edit` takes the usual `strategy`, no `blind_revision`; drop one")
+        is_unseen = self.blind_revision or not self.quoted_critique
+        if self.edit != "free" and (is_refining or is_unseen):
+            needs = "the usual `strategy`, `quoted_critique` and no `blind_revision`"
+            raise InvalidInput(f"`edit` takes {needs}; drop one")
         if self.max_drafts < self.drafts:
-            raise InvalidInput(
-                f"`max_drafts` ({self.max_drafts}) is under `drafts` ({self.drafts}); change one"
-            )
+            raise InvalidInput(f"`max_drafts` is under `drafts` ({self.drafts}); change one")
         if sorted(self.tie_order) != ["A", "AB", "B"] or self.tie_order[0] != "A":
             raise InvalidInput("`tie_order` is not A>AB>B or A>B>AB; give one of them")
         self._pair_servers()

@@ -73,9 +73,9 @@ def test_what_changed_is_marked_where_there_is_no_colour(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     print_changes(
-        "# Tides\n\nThe sea is very large and it rises.\n\n- one\n- two\n",
-        "# Tides\n\nThe sea is very large and it falls.\n\n- one\n- two\n- three\n",
-        {"The sea is very large and it rises.": ["It falls."]},
+        "# Tides\n\nThe \x1bsea is very large and it rises.\n\n- one\n- two\n",
+        "# Tides\n\nThe \x1bsea is very large and it falls.\n\n- one\n- two\n- three\n",
+        {"the sea is very large and it rises": "It falls."},
     )
     assert capsys.readouterr().out == (
         "# Tides\n\nThe sea is very large and it [-rises.-] {+falls.+} {>>It falls.<<}\n\n"

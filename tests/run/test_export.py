@@ -201,25 +201,9 @@ def test_a_branch_is_one_commit_on_head_and_nothing_else_changes(
     for path, text in result_of(journal, run).items():
         assert git(repository, "show", f"found/it:./{path}") == text.strip()
     assert run in git(repository, "log", "-1", "--format=%B", "found/it")
-    with pytest.raises(InvalidInput, match="there is a branch found/it already"):
-        commit_result(run, "found/it", repository, journal=journal)
-    for name in ("no..name", "@", "refs/heads/x", "@{-1}", "-x", "HEAD"):
-        with pytest.raises(InvalidInput, match="cannot be the name of a branch"):
+    for name in ("found/it", "no..name", "@{-1}", "-x", "HEAD"):
+        with pytest.raises(InvalidInput, match="git branch failed: "):
             commit_result(run, name, repository, journal=journal)
-
-
-def test_without_an_identity_the_remedy_is_named(
-    journal: Journal, run: str, repository: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("HOME", str(repository))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(repository))
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    for role in ("AUTHOR", "COMMITTER"):
-        monkeypatch.delenv(f"GIT_{role}_NAME")
-        monkeypatch.delenv(f"GIT_{role}_EMAIL")
-    git(repository, "config", "user.useConfigOnly", "true")
-    with pytest.raises(InvalidInput, match="git does not know who commits; say it with `git conf"):
-        commit_result(run, "found", repository, journal=journal)
 
 
 def test_a_branch_is_refused_where_head_is_not_the_start(
@@ -233,13 +217,11 @@ def test_a_branch_is_refused_where_head_is_not_the_start(
     git(repository, "rm", "-q", path)
     git(repository, "commit", "-qm", "gone")
     repository.mkdir(exist_ok=True)
-    with pytest.raises(InvalidInput, match="at HEAD is not as the run started"):
-        commit_result(run, "found", repository, journal=journal)
     (tmp_path / "elsewhere").mkdir()
-    with pytest.raises(InvalidInput, match="is in no git repository"):
-        commit_result(run, "found", tmp_path / "elsewhere", journal=journal)
-    with pytest.raises(InvalidInput, match="there is no folder"):
-        commit_result(run, "found", tmp_path / "nowhere", journal=journal)
+    folders = (repository, "does not exist in 'HEAD'"), (tmp_path / "elsewhere", "not a git repo")
+    for folder, why in (*folders, (tmp_path / "nowhere", "No such file")):
+        with pytest.raises(InvalidInput, match=why):
+            commit_result(run, "found", folder, journal=journal)
     assert "found" not in git(repository.parent, "branch", "--list")
 
 

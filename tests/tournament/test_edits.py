@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.growth import assert_linear
 from tests.tournament.stage import Answer, Played, document, play, vote
 
 from autoreason.errors import InvalidInput
 from autoreason.events import CandidateDropped, CandidateReady, CritiqueWritten
 from autoreason.exchange import Request, Spent
+from autoreason.report.changes import to_criticmarkup
 from autoreason.run.refine import refine
 from autoreason.settings import Models, make_settings
 from autoreason.story import build_story
@@ -88,10 +90,11 @@ def test_an_edit_that_goes_too_far_is_named(text: str, edit: Any, says: str) -> 
 def test_paragraphs_keep_their_order_though_they_may_go_split_and_join() -> None:
     head, one, two = DRAFT.split("\n\n")
     draft = "\n\n".join([head, one, "---", two, "Yes.", "---", "No."])
-    loose = settings("light", edit_round=1, edit_total=1)
+    loose = settings("light", edit_share=1)
 
     def is_moved(*paragraphs: str) -> bool:
-        return find_excess(loose, draft, draft, "\n\n".join(paragraphs)) is not None
+        found = find_excess(loose, draft, draft, "\n\n".join(paragraphs))
+        return found is not None and found.detail == "its paragraphs have changed places"
 
     assert not is_moved(head, two, "---", "No.")
     assert not is_moved(head, *one.split(". "), f"{two} Yes.", "---")
@@ -100,12 +103,31 @@ def test_paragraphs_keep_their_order_though_they_may_go_split_and_join() -> None
     assert is_moved("No.", one, two)
 
 
+def test_a_change_in_every_paragraph_moves_none() -> None:
+    between = [f"Here is part {at} of it.\n\n---" for at in range(4)]
+    many = [f"The part {at} is a part of {at}." for at in range(220)]
+    for edit, draft in (("light", between), ("proof", many)):
+        text = [each.replace("part", "parts", 1) for each in draft if "part 1 of it" not in each]
+        before, after = ("\n\n".join(each) for each in (draft, text))
+        loose = settings(edit, edit_share=1)
+        assert not find_excess(loose, before, before, after)
+
+
+def test_words_are_counted_in_scripts_without_spaces_and_in_long_texts() -> None:
+    assert count_changed("我们需要钱。棚子倒了。", "我们需要木头。棚子倒了。") == (9, 2)
+    long = " ".join(f"the {at % 900} of the" for at in range(6000))
+    text = long.replace(" 7 ", " seven ")
+    assert count_changed(long, text) == (24_000, 7)
+    proof = settings("proof")
+    assert_linear(lambda n: find_excess(proof, long[:n], long[:n], text[:n]), 4_000)
+
+
 def test_the_sum_of_all_rounds_is_against_the_draft_and_a_word_may_always_change() -> None:
     longer = DRAFT.replace("in public", "in public, in a pub or at home in their own beds at night")
     text = DRAFT.replace("money", "900 EUR")
     assert not excess(text, draft=longer)
-    assert excess(text, draft=longer, edit_total=0.1).startswith(
-        "changed 25 % of the draft's words"
+    assert excess(text, draft=longer, edit_share=0.2).startswith(
+        "changed 23 % of the draft's words"
     )
     assert not find_excess(settings("proof"), "Teh end.", "Teh end.", "The end.")
 
@@ -172,9 +194,12 @@ async def test_each_changed_sentence_has_the_reason_that_a_critic_gave_for_its_w
     played = await edited(
         document(first), passes=2, script=script | {"judge": vote("900", "9 EUR")}
     )
-    assert find_reasons(build_story(played.events)) == {
-        "We ask for money.": ["“ask for money” is wrong.", "“for 9 EUR … fell over” is wrong."]
-    }
+    reasons = find_reasons(build_story(played.events))
+    why = "“ask for money” is wrong. “for 9 EUR … fell over” is wrong."
+    assert reasons["we ask for money"] == why
+    shown = to_criticmarkup(DRAFT, second, reasons)
+    assert f"{{~~We ask for money.~>We ask for 900 EUR.~~}}{{>>{why}<<}} The shed fell" in shown
+    assert shown.count("{>>") == 1, "what did not change needs no reason"
 
 
 async def test_prompts_ask_for_an_edit_only_where_one_is_wanted() -> None:
@@ -192,12 +217,10 @@ async def test_prompts_ask_for_an_edit_only_where_one_is_wanted() -> None:
         ({}, "`edit` light needs a text of yours; give it as `draft`"),
         (
             {"draft": DRAFT, "blind_revision": True},
-            "takes the usual `strategy`, no `blind_revision`",
+            "takes the usual `strategy`, `quoted_critique` and no `blind_revision`",
         ),
-        (
-            {"draft": DRAFT, "strategy": "harsh"},
-            "takes the usual `strategy`, no `blind_revision`",
-        ),
+        ({"draft": DRAFT, "strategy": "harsh"}, "takes the usual `strategy`"),
+        ({"draft": DRAFT, "protocol": "paper"}, "takes the usual `strategy`"),
     ],
 )
 def test_an_edit_needs_a_text_and_who_sees_it(options: dict[str, Any], refusal: str) -> None:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from autoreason import events
+from autoreason.characters import without_controls
 from autoreason.cli import outcome
 from autoreason.cli.console import stdout_console
 from autoreason.cli.lookup import is_contest, when
@@ -21,7 +22,7 @@ from autoreason.job_types import Lab
 from autoreason.keys import is_in_pass, sub_key
 from autoreason.programs.events import ProgramExamined, describe_examined, describe_pass
 from autoreason.report import numbers
-from autoreason.report.changes import Reasons, compare_texts, reason
+from autoreason.report.changes import Reasons, compare_blocks, compare_texts
 from autoreason.report.table import WIDEST, wrap
 from autoreason.story import REVIEW, Story
 from autoreason.strategies import sampled_draft
@@ -200,8 +201,8 @@ def _print_row(label: str, text: str, console: Console, style: str = "") -> None
 
 # ---- what changed ------------------------------------------------------------------------------
 
-_MARKS = {"same": "{}", "gone": "[-{}-]", "new": "{{+{}+}}"}
-_STYLES = {"same": "", "gone": "red strike", "new": "green"}
+_MARKS = {"same": "{}", "gone": "[-{}-]", "new": "{{+{}+}}", "why": "{{>>{}<<}}"}
+_STYLES = {"same": "", "gone": "red strike", "new": "green", "why": "dim"}
 
 
 def print_changes(before: str, after: str, reasons: Reasons) -> None:
@@ -211,18 +212,17 @@ def print_changes(before: str, after: str, reasons: Reasons) -> None:
     if before == after:
         print("nothing changed: the text is the first draft", file=sys.stderr)
     last = ""
-    for block in compare_texts(before, after):
-        if last and not last == block.kind == "item":
+    for old, new in compare_texts(before, after):
+        kind = new.kind or old.kind
+        if last and not last == kind == "item":
             console.print()
-        last = block.kind
-        lead = "#" * int(last[1]) + " " if last[0] == "h" else "- " if last == "item" else ""
-        line = Text(lead)
-        for at, change in enumerate(block.changes):
-            line.append(block.between if at else "")
-            shown = change.text if coloured else _MARKS[change.kind].format(change.text)
-            line.append(shown, style=_STYLES[change.kind] if coloured else "")
-            if why := reason(change.was, reasons):
-                line.append(f" {{>>{why}<<}}", style="dim" if coloured else "")
+        last = kind
+        line = Text("#" * int(kind[1]) + " " if kind[0] == "h" else "- " if kind == "item" else "")
+        for at, each in enumerate(compare_blocks(old, new, reasons)):
+            line.append(("\n" if kind == "code" else " ") if at else "")
+            is_bare = coloured and each.kind != "why"
+            marked = each.text if is_bare else _MARKS[each.kind].format(each.text)
+            line.append(without_controls(marked), style=_STYLES[each.kind] if coloured else "")
         console.print(line, soft_wrap=not console.is_terminal)
 
 

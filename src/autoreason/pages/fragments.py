@@ -40,8 +40,7 @@ class Fragments(dict[str, Markup]):
 
     def change(self, before: str, after: str, reasons: changes.Reasons | None = None) -> str:
         """The way from one text to another, and why."""
-        why = tuple((sentence, tuple(each)) for sentence, each in (reasons or {}).items())
-        return self._name(_changes, before, after, why)
+        return self._name(_changes, before, after, tuple((reasons or {}).items()))
 
     def marked(self, text: str, problems: Sequence[CritiqueProblem]) -> str:
         """A text with the critic's marks at the words it quotes."""
@@ -59,7 +58,7 @@ def render(text: str) -> Markup:
     return Markup(markdown.render(text))
 
 
-def _changes(before: str, after: str, why: Iterable[tuple[str, Sequence[str]]]) -> Markup:
+def _changes(before: str, after: str, why: Iterable[tuple[str, str]]) -> Markup:
     if max(len(before), len(after)) > LONGEST:
         return Markup("<p>The texts are too long to compare.</p>")
     return Markup(changes.to_html(before, after, dict(why)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -10,15 +9,14 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from autoreason.characters import in_markup
-from autoreason.report.changes import MARKS, split_blocks, split_sentences
+from autoreason.report.changes import MARKS, split_blocks, split_sentences, words_of
 from autoreason.report.numbers import capital
-from autoreason.story import RecordedReview, Story
-from autoreason.tournament.rounds import name_origin
+from autoreason.story import Story
+from autoreason.tournament.rounds import name_origin, tell
 from autoreason.wording import KINDS, TextKind, numeral
 
-_SIGNS = re.compile(r"[^\w\s]")
-_MOST_SENTENCES, _LONGEST = 4_000, 1_000_000
-"""Over all texts, and characters of them, beyond which nothing is traced: a drawing of more says nothing."""
+_MOST_SENTENCES = 4_000
+"""Over all texts, beyond which nothing is traced: a drawing of more says nothing."""
 
 
 class Birth(NamedTuple):
@@ -109,18 +107,15 @@ def trace(story: Story) -> River | None:
     if story.draft is None or story.is_sampling:
         return None
     texts = [("First draft", 0, story.draft.text)]
-    for step, left in zip(story.steps, story.left, strict=False):
-        is_back = isinstance(step, RecordedReview) and step.decided and step.decided.back
-        if is_back or left.since == step.number != texts[-1][1]:
-            name = f"Back to {name_origin(left)}" if is_back else f"Round {step.number}"
+    for step in tell(story):
+        if (left := step.left) and (step.back or left.since == step.number != texts[-1][1]):
+            name = f"Back to {name_origin(left)}" if step.back else f"Round {step.number}"
             texts.append((name, step.number, left.text))
     if story.text is not None and story.text != texts[-1][2]:
         texts.append(("Result", texts[-1][1], story.text))
-    if len(texts) < 2 or sum(len(text) for *_, text in texts) > _LONGEST:
-        return None
     split = cache(_sentences)
     columns = [Column(name, split(text)) for name, _, text in texts]
-    if sum(len(each.sentences) for each in columns) > _MOST_SENTENCES:
+    if len(texts) < 2 or sum(len(each.sentences) for each in columns) > _MOST_SENTENCES:
         return None
     written = [(Birth(0, "draft", lost=False), texts[0][2])]
     line = {each.since for each in story.incumbents}
@@ -143,8 +138,8 @@ def _sentences(text: str) -> list[Sentence]:
     found = []
     for at, block in enumerate(split_blocks(text)):
         for each in split_sentences(block.text):
-            words = " ".join(_SIGNS.sub("", each.lower()).split()) or each
-            found.append(Sentence(each, at, block.kind, (words, seen[words])))
+            words = words_of(each) or each
+            found.append(Sentence(each.rstrip(), at, block.kind, (words, seen[words])))
             seen[words] += 1
     return found
 

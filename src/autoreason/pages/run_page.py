@@ -13,11 +13,11 @@ from autoreason.contract import count_words
 from autoreason.events import Slot
 from autoreason.exchange import Spent
 from autoreason.pages.film import moments
-from autoreason.pages.fragments import LONGEST, Fragments
+from autoreason.pages.fragments import Fragments
 from autoreason.pages.judge_map import map_judges
 from autoreason.pages.recount import RULES, recount_all
 from autoreason.pages.river import draw, trace
-from autoreason.report.changes import share_left
+from autoreason.parsing.documents import share_kept
 from autoreason.report.numbers import capital, count, listed, money
 from autoreason.report.page import fill_page
 from autoreason.stats.shares import sign_test
@@ -38,7 +38,7 @@ from autoreason.tournament.voting import QUARTERS
 from autoreason.wording import KINDS, SEVERITIES, TextKind, kind_of, numeral
 
 _LITTLE_LEFT = 0.4
-"""Of the draft's words in the result, below which a comparison word by word is hard to read."""
+"""Of the result's wording that is the draft's, below which a comparison word by word is hard to read."""
 _ROLES = {
     "author": "Drafts",
     "critic": "Critics",
@@ -72,7 +72,6 @@ def run_page(
     fresh = story.panels.get(CONFIRMATION)
     draft = drafted.text if drafted and drafted.text != story.text else None
     result = story.text or ""
-    short = draft is not None and max(len(draft), len(result)) <= LONGEST
     decided = [each.decided for each in story.passes if each.decided]
     known = story.task.knowledge if story.task else None
     chapters = tell(story)
@@ -88,7 +87,7 @@ def run_page(
         fresh_ballots=fresh.ballots if fresh else (),
         draft=draft,
         draft_name=capital(the_draft(drafted).removeprefix("the ")) if drafted else "",
-        little_left=short and share_left(draft or "", result) < _LITTLE_LEFT,
+        little_left=draft is not None and share_kept(result, draft) < _LITTLE_LEFT,
         chapters=chapters,
         contests=any(one.verdict for one in story.passes),
         sampling=story.is_sampling,

@@ -13,6 +13,7 @@ from autoreason.exchange import Schema, object_schema
 from autoreason.jobs.context import BOUNDARY
 from autoreason.parsing import parse_json, pattern
 from autoreason.prompts import PromptSet
+from autoreason.report.changes import split_words
 
 # Only marks around everything, before or after everything, are marks: a text may be about such tags.
 _WRAPPED = re.compile(r"\A\s*<document>(.*)</document>\s*(.*)\Z", re.IGNORECASE | re.DOTALL)
@@ -27,8 +28,6 @@ _MARK = re.compile(
     rf"<{{2,3}}(?:END )?[A-Z]+ (?:\w+ )?{BOUNDARY}>{{2,3}}[ \t]*\n?|^(?:[A-Z]+ )?{BOUNDARY}[ \t]*(?:\n|\Z)",
     re.MULTILINE,
 )
-_WORD_OR_SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
-"""Words; of scripts without spaces single characters."""
 SHORT = 30
 """Words below which several texts are written in one reply."""
 LIST = Schema(
@@ -79,14 +78,14 @@ def same_text(one: str, other: str) -> bool:
 
 def share_changed(one: str, other: str) -> float:
     """The share of words that two texts do not have in common, each as often as it occurs."""
-    counts, others = (Counter(_WORD_OR_SIGN.findall(text.casefold())) for text in (one, other))
+    counts, others = (Counter(split_words(text.casefold())) for text in (one, other))
     total = counts.total() + others.total()
     return (total - 2 * (counts & others).total()) / total if total else 0.0
 
 
 def too_alike(one: str, other: str) -> bool:
     """Whether too few words of two texts differ for a choice between them, or short ones begin with the same three."""
-    words, others = (_WORD_OR_SIGN.findall(text.casefold()) for text in (one, other))
+    words, others = (split_words(text.casefold()) for text in (one, other))
     if max(len(words), len(others)) < SHORT:
         return words[:3] == others[:3] or share_changed(one, other) < 0.4
     return share_changed(one, other) < 0.25
@@ -275,46 +274,40 @@ _BEFORE = 40
 _ENDS = r"""(?=[*_)\]]*(?:[.,;:!?"“”]|\s*$))"""
 
 
+# From its writing to the ballot a text is searched several times.
+@lru_cache(maxsize=64)
 def find_echo(text: str, prompts: PromptSet, *allowed: str) -> str:
     """The first passage that is word for word in the prompts and not in the task; empty where there is none."""
     sources = tuple(prompts.sources.values())
-    if not _has_phrase(text, sources):
-        return ""
-    phrases = _phrases_of(sources) - frozenset(_each_phrase("\n".join(allowed)))
-    matches = list(_WORD.finditer(text))
-    for at, phrase in enumerate(_windows(_words(text))):
-        if phrase in phrases:
-            return text[matches[at].start() : matches[at + _PHRASE - 1].end()]
-    for line in _lines_and_labels(text):
+    phrases, matches = _phrases_of(sources), list(_WORD.finditer(text))
+    found = [
+        (phrase, text[matches[at].start() : matches[at + _PHRASE - 1].end()])
+        for at, phrase in enumerate(_windows(_words(text)))
+        if phrase in phrases
+    ]
+    lines = text.splitlines()
+    # Models take a line of a prompt for the name of a line.
+    for line in (*lines, *(line.partition(":")[0] for line in lines)):
         words = tuple(_words(line))
         if words in phrases and len(words) >= _LINE:
-            return line.strip()
-    return ""
-
-
-def _lines_and_labels(text: str) -> Iterator[str]:
-    """Each line, and what stands before its colon: models take a line of a prompt for the name of a line."""
-    lines = text.splitlines()
-    return chain(lines, (line.partition(":")[0] for line in lines))
-
-
-def find_sentences(text: str, sentences: tuple[str, ...], *allowed: str) -> list[re.Match[str]]:
-    """Where a text has one of these as a sentence of its own, in any capitals; not where the task has it."""
-    found = _sentences_in(text, sentences)
-    allowed_text = _plain("\n".join(allowed)) if found else ""
-    return [match for match in found if _plain(match.group()) not in allowed_text]
+            found.append((words, line.strip()))
+    known = frozenset(_each_phrase("\n".join(allowed))) if found else ()
+    return next((passage for phrase, passage in found if phrase not in known), "")
 
 
 @lru_cache(maxsize=64)
-def _sentences_in(text: str, sentences: tuple[str, ...]) -> list[re.Match[str]]:
+def find_sentences(text: str, sentences: tuple[str, ...], *allowed: str) -> list[re.Match[str]]:
+    """Where a text has one of these as a sentence of its own, in any capitals; not where the task has it."""
     plain = _plain(text)
     # Far quicker than the pattern, which says where.
     if not any(sentence in plain for sentence in map(_plain, sentences)):
         return []
+    allowed_text = _plain("\n".join(allowed))
     return [
         match
         for match in _any_of(sentences).finditer(text)
         if _BEGINS.search(text[max(0, match.start() - _BEFORE) : match.start()])
+        and _plain(match.group()) not in allowed_text
     ]
 
 
@@ -335,13 +328,6 @@ def _any_of(sentences: tuple[str, ...]) -> re.Pattern[str]:
 def _plain(text: str) -> str:
     plain = " ".join(text.casefold().translate(_PLAIN_QUOTES).split())
     return plain.replace('."', '"').replace(',"', '"').rstrip(".")
-
-
-# From its writing to the ballot a text is searched several times.
-@lru_cache(maxsize=64)
-def _has_phrase(text: str, sources: tuple[str, ...]) -> bool:
-    phrases = chain(_each_phrase(text), (tuple(_words(x)) for x in _lines_and_labels(text)))
-    return not _phrases_of(sources).isdisjoint(phrases)
 
 
 @lru_cache(maxsize=16)

@@ -8,11 +8,12 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from autoreason.artifacts.artifact import Files, make_patch
+from autoreason.artifacts.artifact import make_patch
 from autoreason.artifacts.research_history import Deliverable, TrialDecided, deliverable
 from autoreason.errors import InvalidInput
 from autoreason.events import BallotCast, Event
@@ -31,81 +32,6 @@ from autoreason.studies.advice_measures import PilotFinished
 from autoreason.studies.lab_suite import CellFinished
 from autoreason.tournament.edits import find_reasons
 from autoreason.tournament.statements import length_check
-
-
-class Repository:
-    def __init__(self, folder: Path) -> None:
-        if not folder.is_dir():
-            raise InvalidInput(f"there is no folder {folder}; check the name")
-        self._folder = folder
-        self._index = ""
-        found = self._try("rev-parse", "--show-prefix")
-        if found is None:
-            raise InvalidInput(
-                f"{folder.resolve()} is in no git repository; name the task's FOLDER"
-            )
-        self.prefix = found
-
-    def commit(self, branch: str, start: Files, result: Files, message: str) -> str:
-        """A new branch with one commit on HEAD that leads from the start to the result; its name."""
-        named = self._try("check-ref-format", "--branch", branch)
-        if named != branch or branch == "@" or branch.startswith("refs/"):
-            raise InvalidInput(f"{branch!r} cannot be the name of a branch; choose another")
-        reference = f"refs/heads/{branch}"
-        if self._try("rev-parse", "--quiet", "--verify", reference) is not None:
-            raise InvalidInput(f"there is a branch {branch} already; choose another name")
-        head = self._try("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
-        if head is None:
-            raise InvalidInput("the repository has no commit yet; commit the start first")
-        for path, text in start.items():
-            blob = self._git("hash-object", f"--path={path}", "--stdin", text=text)
-            if self._try("rev-parse", f"HEAD:{self.prefix}{path}") != blob:
-                raise InvalidInput(
-                    f"{path} at HEAD is not as the run started from it; name the task's FOLDER where this is "
-                    "another, commit the start, or move to the commit that has it"
-                )
-        if any(self._try("var", f"GIT_{who}_IDENT") is None for who in ("AUTHOR", "COMMITTER")):
-            raise InvalidInput(
-                "git does not know who commits; say it with `git config user.name NAME` and "
-                "`git config user.email ADDRESS`"
-            )
-        with tempfile.TemporaryDirectory() as scratch:
-            self._index = str(Path(scratch, "index"))
-            self._git("read-tree", head)
-            self._git("apply", "--cached", text=make_patch(start, result, self.prefix))
-            tree = self._git("write-tree")
-        commit = self._git("commit-tree", tree, "-p", head, "-m", message)
-        # Only where it is still not there.
-        self._git("update-ref", reference, commit, "0" * len(commit))
-        return commit
-
-    def _try(self, *arguments: str) -> str | None:
-        done = self._run(arguments, "")
-        return done.stdout.decode().strip() if done.returncode == 0 else None
-
-    def _git(self, *arguments: str, text: str = "") -> str:
-        done = self._run(arguments, text)
-        if done.returncode:
-            lines = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
-            raise InvalidInput(f"git {arguments[0]} failed: {lines[-1].removeprefix('fatal: ')}")
-        return done.stdout.decode().strip()
-
-    def _run(self, arguments: tuple[str, ...], text: str) -> subprocess.CompletedProcess[bytes]:
-        environment = {**os.environ, "LC_ALL": "C"}
-        environment.pop("GIT_INDEX_FILE", None)
-        if self._index:
-            environment["GIT_INDEX_FILE"] = self._index
-        try:
-            return subprocess.run(
-                ["git", *arguments],
-                cwd=self._folder,
-                env=environment,
-                input=text.encode(),
-                capture_output=True,
-                check=False,
-            )
-        except FileNotFoundError:
-            raise InvalidInput("git is not installed; install it") from None
 
 
 @checked
@@ -174,20 +100,17 @@ def make_result_patch(run: str, folder: Path, *, journal: JournalPlace = None) -
     """What a research run changed, as a patch for `git apply`; paths are those of the folder's repository."""
     with use_journal(journal) as book:
         result = _delivered(run, book)
-    repository = None
+    prefix = None
     with suppress(InvalidInput):
-        repository = Repository(folder)
-    if repository and not any((folder / path).exists() for path in result.start):
+        prefix = _git(folder, "rev-parse", "--show-prefix")
+    if prefix is not None and not any((folder / path).exists() for path in result.start):
         # The paths would be those of another folder.
-        raise InvalidInput(
-            f"{folder.resolve()} has no file of the artifact; name the task's FOLDER"
-        )
-    return make_patch(result.start, result.files, repository.prefix if repository else "")
+        raise InvalidInput(f"{folder} has no file of the artifact; name the task's FOLDER")
+    return make_patch(result.start, result.files, prefix or "")
 
 
 def commit_result(run: str, branch: str, folder: Path, *, journal: JournalPlace = None) -> str:
     """A new branch of the folder's repository: HEAD and one commit with what a research run changed."""
-    repository = Repository(folder)
     with use_journal(journal) as book:
         run = book.find(run).id
         result = _delivered(run, book)
@@ -195,7 +118,39 @@ def commit_result(run: str, branch: str, folder: Path, *, journal: JournalPlace 
     ideas = [f"- {each.hypothesis or f'trial {each.number}'}" for each in result.trials]
     title = task.title if task else run
     message = "\n".join([title, "", f"Result of run {run}:", "", *ideas])
-    return repository.commit(branch, result.start, result.files, message)
+    git = partial(_git, folder)
+    prefix = git("rev-parse", "--show-prefix")
+    for path, text in result.start.items():
+        blob = git("hash-object", f"--path={path}", "--stdin", text=text)
+        if git("rev-parse", f"HEAD:{prefix}{path}") != blob:
+            raise InvalidInput(
+                f"{path} at HEAD is not as the run started from it; name the task's FOLDER where this is "
+                "another, commit the start, or move to the commit that has it"
+            )
+    with tempfile.TemporaryDirectory() as scratch:
+        in_index = partial(git, index=str(Path(scratch, "index")))
+        in_index("read-tree", "HEAD")
+        in_index("apply", "--cached", text=make_patch(result.start, result.files, prefix))
+        tree = in_index("write-tree")
+    commit = git("commit-tree", tree, "-p", "HEAD", "-m", message)
+    git("branch", "--no-track", "--", branch, commit)
+    return commit
+
+
+def _git(folder: Path, *arguments: str, text: str = "", index: str = "") -> str:
+    """What git answers; where it refuses, its own last words are the reason."""
+    environment = {**os.environ, "LC_ALL": "C"} | ({"GIT_INDEX_FILE": index} if index else {})
+    command, asked = ["git", "-C", str(folder), *arguments], text.encode()
+    try:
+        done = subprocess.run(
+            command, env=environment, input=asked, capture_output=True, check=False
+        )
+    except FileNotFoundError:
+        raise InvalidInput("git is not installed; install it") from None
+    if done.returncode:
+        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["no reason given"]
+        raise InvalidInput(f"git {arguments[0]} failed: {lines[-1].removeprefix('fatal: ')}")
+    return done.stdout.decode().strip()
 
 
 def _delivered(run: str, journal: Journal) -> Deliverable:
@@ -278,26 +233,23 @@ def _ballots(folder: str, ballots: Sequence[BallotCast], decided: Event | None) 
 
 
 def _ballot(ballot: BallotCast) -> str:
-    shown = ", ".join(
-        f"{label} was {name}" for label, name in zip(ballot.labels, ballot.order, strict=True)
-    )
+    names = zip(ballot.labels, ballot.order, strict=True)
+    shown = ", ".join(f"{label} was {name}" for label, name in names)
     ranking = " > ".join(ballot.ranking) if ballot.ranking else "no valid ballot"
     shown += "; next to the first draft" if ballot.anchored else ""
-    text = (
-        f"# {ranking}\n\nJudge: {ballot.model}. In order of showing: {shown}.\n\n{ballot.reasoning}"
+    check = ballot.check
+    checked = (
+        f"Checked by {check.model}: {length_check(ballot)}.\n\n{check.reasoning}" if check else ""
     )
-    if ballot.check is None:
-        return text
-    return f"{text}\n\nChecked by {ballot.check.model}: {length_check(ballot)}.\n\n{ballot.check.reasoning}"
+    about = f"Judge: {ballot.model}. In order of showing: {shown}."
+    return "\n\n".join(filter(None, (f"# {ranking}", about, ballot.reasoning, checked)))
 
 
 def _calls(run: str, journal: Journal) -> dict[str, str]:
     files = {}
     for call in journal.calls(run):
-        messages = "\n\n".join(
-            f"## {each.speaker}\n\n{each.text}" for each in call.request.messages
-        )
-        reply = call.reply
+        reply, asked = call.reply, call.request.messages
+        messages = "\n\n".join(f"## {each.speaker}\n\n{each.text}" for each in asked)
         tokens = f"{reply.usage.total} tokens" if reply.usage.metered else "tokens unknown"
         head = f"{reply.model} · {reply.outcome} · {tokens} · {reply.seconds:.1f} s"
         files[f"calls/{_file_name(call.request.key)}.md"] = (

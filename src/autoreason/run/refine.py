@@ -105,10 +105,9 @@ def strategy_name(name: str) -> str:
 
 
 def task_in(brief: str | Task, options: TaskOptions) -> Task:
-    parts = {name: options.get(name) for name in ("draft", "facts", "contract", "criteria")}
     if isinstance(brief, Task):
-        for name, value in parts.items():
-            if value is not None:
+        for name in ("draft", "facts", "contract", "criteria"):
+            if options.get(name) is not None:
                 raise InvalidInput(f"a Task has its own {name}; set it there")
         return check_task(brief)
     if isinstance(brief, str):

@@ -203,8 +203,7 @@ class WriteOptions(RoleOptions, total=False):
     min_reviews: int
     max_growth: float
     edit: Edit
-    edit_round: float
-    edit_total: float
+    edit_share: float
     confirmation: int
 
 
@@ -439,15 +438,7 @@ def door(**defaults: object) -> Callable[[Callable[P, K]], Door[P, K]]:
 def verb(**defaults: object) -> Callable[[Callable[P, Coroutine[Any, Any, R]]], Verb[P, R]]:
     """A verb from an asynchronous function."""
 
-    def build(function: Callable[P, Coroutine[Any, Any, R]]) -> Verb[P, R]:
-        begin = checked(function)
-
-        async def aio(*args: P.args, **kwargs: P.kwargs) -> R:
-            return await begin(*args, **kwargs)
-
-        return cast(Verb[P, R], _build(function, aio, defaults))
-
-    return build
+    return lambda function: _build(function, checked(function), defaults)
 
 
 def _build(function: Callable[..., Any], aio: Any, defaults: Mapping[str, object]) -> Any:

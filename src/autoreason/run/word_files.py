@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from copy import deepcopy
 from functools import partial
+from io import BytesIO
 from itertools import count, groupby
 from pathlib import Path
 from typing import Any
 
 from autoreason.errors import InvalidInput
+from autoreason.files import write
 from autoreason.report.changes import pair, split_blocks, suggest
 from autoreason.task import Task
 
-UNREAD = (
-    "tables, images, text boxes and tracked changes are not read; footnotes and links may be lost"
-)
-_LIKE = 0.22
+UNREAD = "tables, images and text boxes stay, unread; what changes loses links, fields and fonts"
 _STYLES = {"item": "List Bullet"} | {f"h{level}": f"Heading {level}" for level in range(1, 7)}
-_MARKED = re.compile(r"(\*{1,3})(?=\S)(.+?)(?<=\S)\1|([^*]+|\*)")
+_EMPHASIS = re.compile(r"(\*{1,3})(?=\S)(.+?)(?<=\S)\1|([^*]+|\*)")
 """Words in emphasis, or without."""
+_NOT_IN_XML = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_RUNS = ".//w:r[not(ancestor::w:txbxContent or ancestor::w:del or ancestor::w:moveFrom)]"
+_LETTERS = "t tab cr noBreakHyphen fldChar instrText br[not(@w:type)]"
+_WRITTEN = " | ".join(
+    ["w:del", "w:moveFrom", ".//w:fldSimple", *(f"{_RUNS}/w:{each}" for each in _LETTERS.split())]
+)
+"""The text of a paragraph, and what would write it anew."""
+_EMPTY = ".//w:r[not(*[not(self::w:rPr)])]"
+_STAYS = ".//w:drawing | .//w:pict | .//w:object | w:pPr/w:sectPr"
 _NUMBERS = count(1)
 
 
@@ -32,11 +39,12 @@ def read_word_file(path: Path) -> str:
 def write_word_file(text: str, path: Path, task: Task | None, before: str = "") -> None:
     """A text in a copy of its draft's file, or in a new one; against a text `before` as tracked changes."""
     source = task.draft_file if task else ""
-    document = _open(Path(source) if source else None)
+    document, body = _open(Path(source) if source else None), BytesIO()
     if before and not source:
         _replace(document, before)
     _replace(document, text, tracked=bool(before))
-    document.save(str(path))
+    document.save(body)
+    write(path, body.getvalue())
 
 
 def _open(path: Path | None) -> Any:
@@ -50,20 +58,23 @@ def _open(path: Path | None) -> Any:
 
 def _to_markdown(paragraph: Any) -> str:
     """A paragraph as one block; empty where it has no words."""
+    from docx.text.run import Run
+
+    runs = [Run(each, paragraph) for each in paragraph._p.xpath(_RUNS)]
     text = ""
-    for mark, runs in groupby(paragraph.iter_inner_content(), _emphasis):
-        words = re.sub(r"\s", " ", "".join(each.text for each in runs))
+    for mark, same in groupby(runs, lambda run: "*" * (2 * bool(run.bold) + bool(run.italic))):
+        words = re.sub(r"\s", " ", "".join(each.text for each in same))
         text += re.sub(r"\S(?:.*\S)?", rf"{mark}\g<0>{mark}", words)
+    return f"{_lead(paragraph)}{text.strip()}" if text.strip() else ""
+
+
+def _lead(paragraph: Any) -> str:
+    """The sign of what its style makes of it."""
     name = paragraph.style.name or ""
-    is_item = name.startswith("List") or "<w:numPr>" in paragraph._p.xml
-    lead = "1. " if name.startswith("List Number") else "- " if is_item else ""
     if level := re.fullmatch(r"Title|Heading (\d)", name):
-        lead = "#" * int(level[1] or 1) + " "
-    return f"{lead}{text.strip()}" if text.strip() else ""
-
-
-def _emphasis(run: Any) -> str:
-    return "*" * (2 * bool(getattr(run, "bold", False)) + bool(getattr(run, "italic", False)))
+        return "#" * int(level[1] or 1) + " "
+    is_item = name.startswith("List") or "<w:numPr>" in paragraph._p.xml
+    return "1. " if name.startswith("List Number") else "- " if is_item else ""
 
 
 def _replace(document: Any, text: str, *, tracked: bool = False) -> None:
@@ -71,44 +82,60 @@ def _replace(document: Any, text: str, *, tracked: bool = False) -> None:
     there = [(p, split_blocks(line)[0]) for p in document.paragraphs if (line := _to_markdown(p))]
     models = {block.kind: paragraph for paragraph, block in reversed(there)}
     paragraphs, last, body = iter(there), None, document.element.body
-    for one, other in pair([block for _, block in there], split_blocks(text), _LIKE):
-        paragraph = next(paragraphs)[0] if one else document.add_paragraph()
-        was, now = one.text if one else "", other.text if other else ""
-        if other and not one:
+    for one, other in pair([block for _, block in there], split_blocks(text)):
+        paragraph = next(paragraphs)[0] if one.kind else document.add_paragraph()
+        if not one.kind:
             model, style = models.get(other.kind), _STYLES.get(other.kind)
             if model and model._p.pPr is not None:
                 paragraph._p.insert(0, deepcopy(model._p.pPr))
+                paragraph._p.pPr.remove_all("w:sectPr")
             elif not model and style in document.styles:
                 paragraph.style = style
             (last._p.addnext if last else partial(body.insert, 0))(paragraph._p)
-        if not other and not tracked:
-            paragraph._p.getparent().remove(paragraph._p)
-            continue
-        if tracked and not (one and other):
+        if tracked and not (one.kind and other.kind):
             look = paragraph._p.get_or_add_pPr()
             look.remove_all("w:rPr")
-            mark = _element("rPr", _element("ins" if other else "del"))
+            mark = _element("rPr", _element("ins" if other.kind else "del"))
             look.insert_element_before(mark, "w:sectPr", "w:pPrChange")
-        if was != now:
-            _fill(paragraph, suggest(was, now) if tracked else [(now, now)])
-        last = paragraph
+        if one.text != other.text:
+            # A number that was typed is no list's.
+            typed = "" if _lead(paragraph) else _to_markdown(paragraph).removesuffix(one.text)
+            now = f"{typed}{other.text}" if other.kind else ""
+            _fill(paragraph, f"{typed}{one.text}" if tracked else now, now)
+        if other.kind or tracked or paragraph._p.xpath(_STAYS):
+            last = paragraph
+        else:
+            paragraph._p.getparent().remove(paragraph._p)
 
 
-def _fill(paragraph: Any, pieces: Iterable[tuple[str, str]]) -> None:
+def _fill(paragraph: Any, was: str, now: str) -> None:
     """Words in place of a paragraph's own, in the look of its first ones; where they differ, as a change."""
-    look = paragraph.runs[0]._r.rPr if paragraph.runs else None
-    paragraph.clear()
-    for was, now in pieces:
-        for kind, text in [("", now)] if was == now else [("del", was), ("ins", now)]:
-            for mark, strong, plain in _MARKED.findall(text):
-                run = paragraph.add_run(strong or plain)
+    look = next((each._r.rPr for each in paragraph.runs if each.text), None)
+    for place in (_WRITTEN, _EMPTY):
+        for each in paragraph._p.xpath(place):
+            each.getparent().remove(each)
+    rest = paragraph._p.xpath("*[not(self::w:pPr)]")
+    old, new = _letters(was), _letters(now)
+    for gone, come in suggest(*("".join(letter for _, letter in each) for each in (old, new))):
+        parts = [("del", old[: len(gone)]), ("ins", new[: len(come)])]
+        old, new = old[len(gone) :], new[len(come) :]
+        for kind, part in parts if gone != come else [("", parts[1][1])]:
+            for mark, letters in groupby(part, lambda each: each[0]):
+                run = paragraph.add_run("".join(letter for _, letter in letters))
                 if look is not None:
                     run._r.insert(0, deepcopy(look))
                 run.bold, run.italic = len(mark) > 1 or None, len(mark) in (1, 3) or None
                 if kind:
                     paragraph._p.append(_element(kind, run._r))
-                for gone in run._r.xpath("w:t") if kind == "del" else ():
-                    gone.tag = gone.tag.replace("}t", "}delText")
+                for each in run._r.xpath("w:t") if kind == "del" else ():
+                    each.tag = each.tag.replace("}t", "}delText")
+    paragraph._p.extend(rest)
+
+
+def _letters(text: str) -> list[tuple[str, str]]:
+    """Each with the marks of the emphasis that it is in."""
+    found = _EMPHASIS.findall(_NOT_IN_XML.sub("", text))
+    return [(mark, each) for mark, strong, plain in found for each in strong or plain]
 
 
 def _element(kind: str, *inside: Any) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from math import sqrt
 from statistics import fmean, stdev
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from autoreason import events
 from autoreason.contract import Violation, count_words
@@ -49,35 +49,32 @@ class WorseText(NamedTuple):
 class Guard:
     """Compares the texts of a stage with the incumbent, which is measured once for all of them."""
 
-    def __init__(self, context: JobContext, stage: str, incumbent: str) -> None:
-        self._context, self._stage, self._incumbent = context, stage, incumbent
+    def __init__(self, stage: str, incumbent: str) -> None:
+        self._stage, self._incumbent = stage, incumbent
         self._known: list[float | None] = []
 
     async def check(
-        self, name: str | int, written: WrittenText | MissingText
+        self, context: JobContext, name: str | int, written: WrittenText | MissingText
     ) -> WrittenText | MissingText | WorseText:
         if isinstance(written, MissingText):
             return written
-        if excess := self._context.find_excess(written.text):
+        if excess := context.find_excess(written.text):
             return WorseText(written.text, excess.detail, excess.reason)
-        is_seen = self._context.settings.judges > 0
-        if written.leaks and not is_seen and not leaks_in(self._context, self._incumbent):
+        is_seen = context.settings.judges > 0
+        if written.leaks and not is_seen and not leaks_in(context, self._incumbent):
             return WorseText(written.text, ", ".join(written.leaks), "leak")
-        metric = metric_of(self._context.task, "guard")
+        metric = metric_of(context.task, "guard")
         if metric is None or same_text(written.text, self._incumbent):
             return written
-        context, stage = self._context, self._stage
+        stage = self._stage
         if not self._known:
             key = sub_key(stage, "A")
             self._known, _ = await measure(context, metric, key, self._incumbent, stage)
         values, fault = await measure(context, metric, sub_key(stage, name), written.text, stage)
         if None in values:
             return WorseText(written.text, fault, "number")
-        differences = [
-            value - before
-            for value, before in zip(values, self._known, strict=True)
-            if value is not None and before is not None
-        ]
+        both = zip(values, self._known, strict=True)
+        differences = [now - was for now, was in both if now is not None and was is not None]
         if not is_worse(differences):
             return written
         by = f"by {-fmean(differences):.3g} on average over {len(differences)} measurements"
@@ -114,10 +111,8 @@ def admit(
     """
     drop = partial(events.CandidateDropped, number=number, slot=slot)
     event: events.CandidateDropped | events.CandidateReady
-    if isinstance(written, MissingText):
-        event = drop(reason=written.reason, detail=written.detail)
-    elif isinstance(written, WorseText):
-        event = drop(reason=written.reason, detail=written.detail, text=written.text)
+    if isinstance(written, MissingText | WorseText):
+        event = drop(**written._asdict())
     elif any(same_text(written.text, other) for other in others):
         event = drop(reason="clone", detail="the same as another text")
     elif not listed:
@@ -143,15 +138,13 @@ def _distance(broken: tuple[Violation, ...]) -> tuple[int, int]:
     return len(broken), sum(each.words_off for each in broken)
 
 
-Affords = Callable[[range], Awaitable[bool]]
-"""Whether drafts of these numbers can be paid for."""
-
-
 async def prepare_draft(context: JobContext, prompt: str = "") -> None:
     _emit_ready(context, await _first_draft(context, prompt))
 
 
-async def choose_draft(context: JobContext, affords: Affords, code: CodeJudges) -> None:
+async def choose_draft(
+    context: JobContext, affords: Callable[[range], Awaitable[bool]], code: CodeJudges
+) -> None:
     """Emit the first text: of several drafts the one that breaks the fewest limits, then the judges' choice.
 
     They are written until as many as wanted keep the contract. A draft given by the user is the only one.
@@ -165,7 +158,7 @@ async def choose_draft(context: JobContext, affords: Affords, code: CodeJudges) 
         if missing <= 0 or not numbers or not await affords(numbers):
             break
         if last == 1:
-            _emit_written(context, 1, drafts[1])
+            context.emit(events.DraftWritten(number=1, **_recorded(drafts[1])))
         last = numbers[-1]
         answers: list[WrittenText | MissingText] = []
         works = [write_draft(context, sub_key(DRAFTS, number)) for number in numbers]
@@ -175,7 +168,7 @@ async def choose_draft(context: JobContext, affords: Affords, code: CodeJudges) 
                 context.emit(events.DraftFailed(attempt=number - 1, **written._asdict()))
             else:
                 drafts[number] = written
-                _emit_written(context, number, written)
+                context.emit(events.DraftWritten(number=number, **_recorded(written)))
     number_chosen = await _choose(context, drafts, code)
     _emit_ready(context, drafts[number_chosen], number_chosen, len(drafts))
 
@@ -224,30 +217,14 @@ async def _first_draft(context: JobContext, prompt: str = "") -> WrittenText:
     raise ProviderFailed(f"the author gave no first draft ({reason}); {fix}")
 
 
-def _emit_written(context: JobContext, number: int, written: WrittenText) -> None:
-    context.emit(
-        events.DraftWritten(
-            number=number,
-            text=written.text,
-            words=count_words(written.text),
-            violations=written.violations,
-            leaks=written.leaks,
-        )
-    )
-
-
 def _emit_ready(context: JobContext, written: WrittenText, number: int = 1, of: int = 1) -> None:
-    context.emit(
-        events.DraftReady(
-            text=written.text,
-            words=count_words(written.text),
-            given=context.task.draft is not None and number == 1,
-            violations=written.violations,
-            leaks=written.leaks,
-            number=number,
-            of=of,
-        )
-    )
+    given = context.task.draft is not None and number == 1
+    context.emit(events.DraftReady(given=given, number=number, of=of, **_recorded(written)))
+
+
+def _recorded(written: WrittenText) -> dict[str, Any]:
+    text, broken = written.text, written.violations
+    return {"text": text, "words": count_words(text), "violations": broken, "leaks": written.leaks}
 
 
 MAX_RIVALS = 4
@@ -259,7 +236,7 @@ async def challenge(
 ) -> dict[events.Slot, str]:
     settings = context.settings
     challengers: dict[events.Slot, str] = {}
-    guard = Guard(context, pass_key(number, "metric"), incumbent)
+    guard = Guard(pass_key(number, "metric"), incumbent)
     listed = judges_revisions(settings)
     revisers = revisers_by_slot(settings, number)
     written: list[WrittenText | MissingText] = []
@@ -271,7 +248,7 @@ async def challenge(
     await use_in_order(work, written.append)
     revisions = dict(zip(revisers, written, strict=True))
     for slot, revision in revisions.items():
-        checked = await guard.check(slot, revision) if listed else revision
+        checked = await guard.check(context, slot, revision) if listed else revision
         others = (incumbent, *ranked, *challengers.values())
         if text := admit(context, number, slot, checked, others, listed=listed):
             challengers[slot] = text
@@ -283,9 +260,12 @@ async def challenge(
     if not texts or not writes_synthesis(settings):
         # There is nothing to combine, or nothing is to be.
         return challengers
-    revised = texts[turn(number, len(texts))]
-    synthesis = await _synthesize(context, number, incumbent, revised)
-    checked = synthesis if isinstance(synthesis, WorseText) else await guard.check("AB", synthesis)
+    pair = [incumbent, texts[turn(number, len(texts))]]
+    if settings.subtractive_synthesis:
+        found = context.find_excess
+        context = replace(context, find_excess=lambda x: find_addition(x, pair) or found(x))
+    synthesis = await _synthesize(context, number, pair)
+    checked = await guard.check(context, "AB", synthesis)
     if text := admit(context, number, "AB", checked, (incumbent, *ranked, *texts)):
         challengers["AB"] = text
     return challengers
@@ -295,32 +275,23 @@ async def write_rival(
     context: JobContext, number: int, incumbent: str, affords: Callable[[str], Awaitable[bool]]
 ) -> dict[events.Slot, str]:
     """The first of up to `MAX_RIVALS` fresh drafts, as far as the budget allows, that becomes a challenger."""
-    guard = Guard(context, pass_key(number, "draft", "metric"), incumbent)
+    guard = Guard(pass_key(number, "draft", "metric"), incumbent)
     for attempt in range(MAX_RIVALS):
         key = pass_key(number, "draft", attempt)
         if attempt and not await affords(key):
             break
-        checked = await guard.check(attempt, await write_draft(context, key))
+        checked = await guard.check(context, attempt, await write_draft(context, key))
         if text := admit(context, number, "B", checked, (incumbent,), fresh=True):
             return {"B": text}
     return {}
 
 
 async def _synthesize(
-    context: JobContext, number: int, incumbent: str, revision: str
-) -> WrittenText | MissingText | WorseText:
-    """One text of two; where it may only cut, one that says more even when asked again is not a candidate."""
-    settings = context.settings
-    key = pass_key(number, "synthesizer")
-    texts = [incumbent, revision]
+    context: JobContext, number: int, pair: Sequence[str]
+) -> WrittenText | MissingText:
+    """One text of two."""
+    settings, key, texts = context.settings, pass_key(number, "synthesizer"), [*pair]
     draw(settings.seed, f"{key}/order").shuffle(texts)
     subtractive = settings.subtractive_synthesis
     prompt = context.prompt("synthesizer", key, texts=texts, subtractive=subtractive)
-    if subtractive:
-        found = context.find_excess
-        context = replace(context, find_excess=lambda x: find_addition(x, texts) or found(x))
-    model = settings.models.synthesizer
-    written = await write(context, "synthesizer", key, prompt, model=model)
-    if isinstance(written, WrittenText) and (excess := context.find_excess(written.text)):
-        return WorseText(written.text, excess.detail, excess.reason)
-    return written
+    return await write(context, "synthesizer", key, prompt, model=settings.models.synthesizer)

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-import re
-from difflib import SequenceMatcher
-from itertools import zip_longest
+from collections import defaultdict
+from collections.abc import Sequence
+from itertools import accumulate
 from math import ceil
 
 from autoreason.jobs.context import Excess
 from autoreason.parsing.critiques import Prose
 from autoreason.parsing.documents import share_changed
-from autoreason.report.changes import Reasons, compare_texts, split_blocks, split_sentences
+from autoreason.report.changes import (
+    NONE,
+    Block,
+    Reasons,
+    compare_texts,
+    split_words,
+    suggest,
+    words_of,
+)
 from autoreason.report.numbers import percent
 from autoreason.settings import Settings
 from autoreason.story import Story
 
-_PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
-_WORD = re.compile(r"[^\w\s]*\w\S*")
 _ALIKE = 0.5
 """Share of words in which paragraphs, or problems, differ at most that are the same in other words."""
 _SAME_LETTERS = 0.6
+"""Share of its letters that a sentence keeps at least if only its spelling and grammar change; others share half."""
 
 
 def find_excess(settings: Settings, draft: str, incumbent: str, text: str) -> Excess | None:
@@ -32,43 +39,41 @@ def find_excess(settings: Settings, draft: str, incumbent: str, text: str) -> Ex
         if changed > max(1, most * words):
             share = f"{ceil(100 * changed / words)} % of {what}, at most {percent(most)} allowed"
             return Excess("changed", f"changed {share}", "take back what matters least")
-    if _moved(incumbent, text):
+    pairs = [*compare_texts(incumbent, text)]
+    if _moved(pairs):
         return Excess("changed", "its paragraphs have changed places", "put them back")
-    if settings.edit == "proof" and _reworded(incumbent, text):
+    sentences = (each for one, other in pairs for each in suggest(one.text, other.text))
+    kept = (_in_common(was, now) / max(len(was), len(now)) for was, now in sentences)
+    if settings.edit == "proof" and any(share < _SAME_LETTERS for share in kept):
         return Excess("changed", "a sentence is new, gone or another", "correct errors and no more")
     return None
 
 
 def count_changed(before: str, after: str) -> tuple[int, int]:
     """The words of a text, and how many of them another has not or has besides, in their order."""
-    old, new = (_WORD.findall(text) for text in (before, after))
-    matching = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
-    return max(1, len(old)), max(len(old), len(new)) - sum(each.size for each in matching)
+    old, new = split_words(before), split_words(after)
+    return max(1, len(old)), max(len(old), len(new)) - _in_common(old, new)
 
 
-def _moved(before: str, after: str) -> bool:
-    """Whether paragraphs of a text stand in another order; those that are new or gone have none."""
-    old, new = (_PARAGRAPH_END.split(text.strip()) for text in (before, after))
-    last = 0
-    for paragraph in new:
-        kept = paragraph in old
-        apart = [each != paragraph if kept else share_changed(each, paragraph) for each in old]
-        places = [at for at, each in enumerate(apart) if each == min(apart) <= _ALIKE]
-        if places and places[-1] < last:
-            return True
-        last = next((at for at in places if at >= last), last)
-    return False
+def _moved(pairs: Sequence[tuple[Block, Block]]) -> bool:
+    """Whether a paragraph went and came again beyond one that stayed."""
+    places = [*zip(accumulate(NONE not in each for each in pairs), pairs, strict=True)]
+    gone = [(at, one) for at, (one, other) in places if other == NONE and split_words(one.text)]
+    come = [(at, other) for at, (one, other) in places if one == NONE]
+    beyond = ((x, y) for a, x in gone for b, y in come if a != b and x.kind == y.kind)
+    return any(share_changed(x.text, y.text) <= _ALIKE for x, y in beyond)
 
 
-def _reworded(before: str, after: str) -> bool:
-    """Whether a sentence, or what it stands in, is new, gone or another, and not the same in other letters."""
-    pairs = zip_longest(_sentences(before), _sentences(after), fillvalue="")
-    changed = (SequenceMatcher(None, *pair, autojunk=False) for pair in pairs if pair[0] != pair[1])
-    return any(each.ratio() < _SAME_LETTERS for each in changed)
-
-
-def _sentences(text: str) -> list[str]:
-    return [x for block in split_blocks(text) for x in (block.kind, *split_sentences(block.text))]
+def _in_common(old: Sequence[str], new: Sequence[str]) -> int:
+    """How many words, or letters, both have in the same order; for all of the old ones at once, as bits."""
+    places: defaultdict[str, int] = defaultdict(int)
+    for at, each in enumerate(old):
+        places[each] |= 1 << at
+    row = every = (1 << len(old)) - 1
+    for each in new:
+        kept = row & places[each]
+        row = (row + kept | row - kept) & every
+    return len(old) - row.bit_count()
 
 
 def undecided(story: Story) -> list[str]:
@@ -81,21 +86,18 @@ def undecided(story: Story) -> list[str]:
 
 
 def find_reasons(story: Story) -> Reasons:
-    """What critics found wrong with the sentences of the first draft, or what they became, that have changed since."""
+    """What critics found wrong with the sentences of the first draft, or with what they became."""
     rounds = {each.number: each for each in story.passes}
-    texts = [each.text for each in story.incumbents]
-    last = texts.index(story.text) + 1 if story.text in texts else len(texts)
     origin: dict[str, str] = {}
-    reasons: dict[str, list[str]] = {}
-    for one, after in ((rounds[each.since], each.text) for each in story.incumbents[1:last]):
+    reasons: defaultdict[str, dict[str, None]] = defaultdict(dict)
+    for one, after in ((rounds[each.since], each.text) for each in story.incumbents[1:]):
         prose = Prose(one.incumbent)
         faults = [fault for each in one.critiques for fault in each.problems]
         quotes = [(*place, each.problem) for each in faults for place in prose.places(each.quote)]
         blocks = compare_texts(one.incumbent, after)
-        for change in (each for block in blocks for each in block.changes):
-            for sentence in split_sentences(change.was):
-                first = origin[change.now] = origin.get(sentence, sentence)
-                for start, end in prose.places(sentence):
-                    why = [problem for a, b, problem in quotes if a < end and start < b]
-                    reasons.setdefault(first, []).extend(why)
-    return reasons
+        for was, now in (each for old, new in blocks for each in suggest(old.text, new.text)):
+            first = origin[words_of(now)] = origin.get(words_of(was), words_of(was))
+            for start, end in prose.places(was):
+                why = (problem for a, b, problem in quotes if a < end and start < b)
+                reasons[first] |= dict.fromkeys(why)
+    return {first: " ".join(why) for first, why in reasons.items() if first and why}

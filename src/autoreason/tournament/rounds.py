@@ -9,6 +9,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, NamedTuple
 
 from autoreason.events import CandidateReady
+from autoreason.report.changes import split_sentences
 from autoreason.report.numbers import capital, count, listed, shorten, without_folder
 from autoreason.story import RecordedPass, RecordedReview, Story
 from autoreason.tournament.statements import DROPPED, violations
@@ -17,7 +18,6 @@ from autoreason.wording import BECOME, KINDS, SEVERITIES, TextKind
 if TYPE_CHECKING:
     from autoreason import events
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"”)]*\s+|\n+")
 _LABEL = re.compile(r"^\W*(?:reasons?|reasoning|analysis|explanation)\W*:\W*", re.IGNORECASE)
 _SAID = 240
 _VERDICT = re.compile(r"^\W*(?:ranking|final ranking|order)\W", re.IGNORECASE)
@@ -286,7 +286,7 @@ def _sentence_about(ballot: events.BallotCast, names: Iterable[str], *, alone: b
     labels = dict(zip(ballot.order, ballot.labels, strict=True))
     sentences = [
         _LABEL.sub("", each.strip())
-        for each in _SENTENCE_END.split(ballot.reasoning)
+        for each in split_sentences(ballot.reasoning)
         if each.strip() and ">" not in each and not _VERDICT.match(each)
     ]
     for own in (labels[name] for name in names if name in labels):

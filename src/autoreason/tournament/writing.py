@@ -126,10 +126,9 @@ def find_addition(text: str, sources: Sequence[str]) -> Excess | None:
 
 def _own_words(context: JobContext, text: str) -> str:
     """A text without what it repeats of the contract: to quote a pattern may be to match it."""
-    repeated = _repeated(context, text)
-    starts = (0, *(match.end() for match in repeated))
-    ends = (*(match.start() for match in repeated), len(text))
-    return "\n".join(text[start:end] for start, end in zip(starts, ends, strict=True))
+    for found in reversed(_repeated(context, text)):
+        text = f"{text[: found.start()]}\n{text[found.end() :]}"
+    return text
 
 
 def _repeated(context: JobContext, text: str) -> list[re.Match[str]]:
@@ -239,10 +238,8 @@ async def criticise(
     listed = describe(problems)
     if problems:
         context.emit(CritiqueWritten(number=number, critic=0, problems=problems, by_code=True))
-    if listed and not guidance:
-        return CritiqueResult("problems", listed)
     critiques = []
-    for critic in range(CRITICS):
+    for critic in range(CRITICS if guidance or not problems else 0):
         quoted = context.settings.quoted_critique
         key = critic_key(number, critic)
         said = {"criteria": context.task.criterion_names, "split": split}

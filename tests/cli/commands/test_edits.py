@@ -49,6 +49,7 @@ def test_what_changed_is_written_in_the_form_that_the_ending_names(
     assert "<w:ins " in body
     assert "<w:delText" in body
     assert 'w:val="Quote"' in body, "it is the user's own document"
+    assert inside("export", "last", "a", "--changes", "a.md").sentence.startswith("give one run")
     refused = inside("export", "last", "--changes", "a.txt").sentence
     assert refused == "a.txt is none of .patch, .diff, .md and .docx; name one of those"
 

@@ -263,13 +263,13 @@ def export(
     if pairs["pairs"]:
         _write_pairs(book, given, pairs)
         return
-    if changes and len(given) == 1:
-        export_changes(book.story(book.find(given[0]).id), changes)
+    if len(given) not in ((1,) if changes else (1, 2) if patch or branch else (2,)):
+        raise InvalidInput("give one run, and a folder, --changes, --patch or --branch NAME")
+    row, folder = book.find(given[0]), Path(given[-1] if len(given) == 2 else "")
+    if changes:
+        export_changes(book.story(row.id), changes)
         print_message(f"written to {changes}")
         return
-    if not 1 <= len(given) <= 2 or (len(given) == 1 and not (patch or branch)):
-        raise InvalidInput("give one run, and a folder to export to, --patch or --branch NAME")
-    row, folder = book.find(given[0]), Path(given[-1] if len(given) == 2 else "")
     if branch:
         commit = commit_result(row.id, branch, folder, journal=book)
         print_message(f"{row.id} is commit {commit[:10]} on branch {branch}")
