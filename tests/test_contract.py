@@ -81,6 +81,8 @@ def test_no_line_of_a_text_takes_long_to_be_looked_at() -> None:
     for line in ("# a" + " " * 50_000 + "b", "# a" + " #" * 25_000 + "b", "#" * 50_000):
         assert "sections" in broken(contract, line)
     assert count_words("-" * 200_000 + "\n" + "|" * 200_000 + " word") == 1
+    assert broken(Contract(format="plain", max_items=9), "- a\n" * 100_000 + "[" * 100_000)
+    assert not broken(Contract(format="plain"), "[" * 100_000)
     assert time.process_time() - started < 5
 
 
