@@ -49,6 +49,12 @@ def test_what_is_read_wrong_is_little_and_never_a_limit() -> None:
     ] == []
 
 
+def test_a_word_that_ends_in_a_sign_is_found() -> None:
+    contract = add_limits(Contract(), 'Write about languages. Mention "C++" and "Rust".')
+    assert not contract.violations("C++, or Rust.")
+    assert len(contract.violations("C, or Rusty.")) == 2
+
+
 def test_a_phrase_says_where_it_stands() -> None:
     brief = "Write a note to Ann:\nthe pool opens.\n\n- at most\n  80 words\n- each item under 9 words\n"
     limits = read_limits(brief)

@@ -163,8 +163,9 @@ def _read(kind: str, match: re.Match[str], brief: str) -> tuple[dict[str, Any], 
     if kind == "sections":
         return {kind: tuple(quoted or _AND.split(groups["list"]))}, kind
     if kind in _LISTS:
-        found = (rf"/(?i)\b{re.escape(each)}\b/".replace("\\ ", " ") for each in quoted)
-        return {kind: tuple(found)}, kind
+        # Behind a sign, as in “C++”, no word ends.
+        found = (re.sub(r"^(?=\w)|(?<=\w)$", r"\\b", re.escape(each)) for each in quoted)
+        return {kind: tuple(f"/(?i){each}/".replace("\\ ", " ") for each in found)}, kind
     key, _, value = kind.partition("=")
     return ({key: value} if value else {}), kind
 
