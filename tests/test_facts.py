@@ -95,6 +95,20 @@ def test_a_name_is_another_one_beside_another_first_name(later: str, missing: bo
     assert bool(compare_facts(given_text, later)) == missing
 
 
+@pytest.mark.parametrize(
+    ("given_text", "later"),
+    [
+        ("See https://a.example/my_page/one for it.", "See https://a.example/my_page/two for it."),
+        ("Ask at first_last@a.example for it.", "Ask at first_last@b.example for it."),
+        ("It leaves at 9 am for you.", "It leaves at 9 pm for you."),
+        ("Der Zug fährt um 9 Uhr für die Gäste.", "Der Zug fährt um 21 Uhr für die Gäste."),
+        ("The dose is 5 mg for you.", "The dose is 5 g for you."),
+    ],
+)
+def test_a_small_change_of_a_fact_is_one(given_text: str, later: str) -> None:
+    assert compare_facts(given_text, later)
+
+
 def test_what_replaces_a_fact_is_named_with_it() -> None:
     draft = "The fee for the course is 250 EUR. It was Anna Schmidt that said so on 3 March."
     later = "The fee for the course is 300 EUR. It was Paula Ricci that said so, with 4 others."

@@ -135,7 +135,8 @@ def _forms(value: str, *, stated: bool = False) -> set[str]:
         values += [*(f"{each[:3]}{year}" for each in values), year.strip()] * stated
     elif clock := re.fullmatch(r"(\d+):00( pm)?.*", value):
         hour = int(clock[1])
-        values += [f"{hour or 12} h", f"{hour + 12 * bool(clock[2])} h"]
+        half = clock[2] or " am"
+        values += [f"{hour or 12}{half}", f"{hour + 12 * bool(clock[2])} h"]
     found = set[str]()
     for each in values:
         always, _, exact = each.partition(" ")
@@ -215,7 +216,7 @@ _Reader = Callable[[re.Match[str], str], Iterable[_Read]]
 
 def _read_code(found: re.Match[str], _: str) -> Iterator[_Read]:
     yield "code", "", *found.span()
-    part = "block" if found["fence"] else 0
+    part = "block" if found.groupdict().get("fence") else 0
     for line in re.finditer(r"\S[^\n]*", found[part]):
         start = found.start(part) + line.start()
         yield "code", " ".join(_tokens(line[0])), start, start + len(line[0])
@@ -308,8 +309,9 @@ def _read_name(found: re.Match[str], text: str) -> Iterator[_Read]:
 
 
 _READERS: dict[str, tuple[str, _Reader]] = {
-    "code": (r"[`~_/]|--|\.\w|v\d", _read_code),
+    "code": ("[`~]", _read_code),
     "link": (r"[@/]|\.\w", _read_link),
+    "bare": (r"[~_/]|--|\.\w|v\d", _read_code),
     "iso": (r"\d-\d", _read_date),
     "numeric": (r"\d[./]\d", _read_date),
     "named": ("months", _read_date),
