@@ -27,6 +27,7 @@ from tests.pages.plays import (
 from tests.tournament.stage import USUAL, Answer, critique, document, shown_texts, vote
 
 from autoreason.characters import in_markup
+from autoreason.contract import Violation
 from autoreason.events import RunPaused
 from autoreason.exchange import Request, Spent
 from autoreason.pages.run_page import check_limits, describe_fresh_judges
@@ -216,6 +217,13 @@ def test_a_judge_who_gave_no_ranking_is_no_second_opinion() -> None:
         lines = summarize(story, run="run", spent=Spent(), seconds=None)
         assert [each for each in lines if "All judges" in each] == [line] * bool(line)
         assert ("Here: " in describe_fresh_judges(story)) == (not line)
+    assert story.delivered is not None
+    broken = (Violation(rule="max_words", message="12 words, at most 9 allowed"),)
+    story.panels[CONFIRMATION].ballots = [*cast, unread]
+    story.end = replace(story.delivered, violations=broken)
+    lines = summarize(story, run="run", spent=Spent(), seconds=None, new="Please check: 9")
+    said = "It breaks a limit: 12 words, at most 9 allowed. · more: see show --evidence"
+    assert lines[3:] == ["Please check: 9", said]
 
 
 def test_each_limit_is_shown_with_whether_it_is_kept() -> None:
