@@ -149,22 +149,15 @@ def _describe(span: Span[Any] | None, show: Callable[[Any], str] = "{:,}".format
 async def estimate_run(
     task: Task, settings: Settings, prompts: PromptSet | None = None
 ) -> RunEstimate:
-    kind = job_class(settings.job)
     prompts = prompts or built_in(writes=settings.job.writes or settings.job.steps_write)
     requests = await first_requests(task, settings, prompts)
     unknown = RunEstimate(
         requests[0] if requests else None,
         unpriced=tuple(each for each in settings.models.all() if rates(each) is None),
     )
-    if task.draft is not None:
-        # It is the only draft.
-        settings = replace(settings, drafts=1, max_drafts=1)
-    plans = plan_calls(kind, settings)
+    plans = plan_run(task, settings)
     if plans is None:
         return unknown
-    if task.draft is not None:
-        plans = without_drafts(plans, kind.draft_count(settings))
-    plans = kind.fit_plans(plans, task, settings)
     if not sum(plans[2].values()):
         nothing, free = Span(0, 0, 0), Span(*[Decimal(0)] * 3)
         return dataclasses.replace(unknown, calls=nothing, tokens=nothing, cost=free)
@@ -183,6 +176,20 @@ async def estimate_run(
         reasoning_cost=_cost(settings, reasoning, plans) if reasoning else None,
     )
     return _cut(whole, settings.budget)
+
+
+def plan_run(task: Task, settings: Settings) -> Plans | None:
+    """The fewest, the likely and the most calls of a run, by role."""
+    kind = job_class(settings.job)
+    if task.draft is not None:
+        # It is the only draft.
+        settings = replace(settings, drafts=1, max_drafts=1)
+    plans = plan_calls(kind, settings)
+    if plans is None:
+        return None
+    if task.draft is not None:
+        plans = without_drafts(plans, kind.draft_count(settings))
+    return kind.fit_plans(plans, task, settings)
 
 
 def describe_paid(share: float) -> str:
