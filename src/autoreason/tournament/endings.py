@@ -195,6 +195,8 @@ def _paused(story: Story, spent: Spent, seconds: float | None, name: str, resume
             head = f"Paused: a round would not fit your limit of {limit}.{text}"
         asked = [NOT_ASKED.format(the_draft(story.draft), " yet")] if story.passes else []
         return [head, *asked, *last]
+    if story.status == "waiting":
+        return [f"{capital(story.reason)}.", took(story, spent, seconds, name)]
     if story.status == "stopped":
         return [f"Stopped{within.removeprefix(',')}, as you asked.", *last]
     if story.status == "running":
