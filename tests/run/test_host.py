@@ -30,9 +30,10 @@ from tests.run.leaving import emitted
 from tests.run.runs import open_journal
 
 import autoreason
-from autoreason.errors import InvalidInput, Waiting
-from autoreason.exchange import Message
+from autoreason.errors import InvalidInput, ProviderFailed, Waiting
+from autoreason.exchange import Message, OnSignal, Reply, Request
 from autoreason.journal import Journal
+from autoreason.journal.maintenance import copy_runs
 from autoreason.models.doubles import EchoModel
 from autoreason.models.pool import ModelPool
 from autoreason.run import host
@@ -205,6 +206,63 @@ async def test_the_parts_of_a_suite_wait_together(tmp_path: Path) -> None:
             assert answer_all(journal, run)
             await autoreason.resume.aio(run, journal=journal)
         assert journal.row(run).finished, row
+
+
+def test_research_is_proposed_from_outside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, journal: Journal
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("knob.txt").write_text("1\n")
+    Path("task.md").write_text("---\nartifact: knob.txt\n---\nTurn the knob up.\n")
+    options: Any = {"evaluate": lambda folder, *_: float((folder / "knob.txt").read_text())}
+    found: Any = autoreason.research(
+        "task.md", ADDRESS, **options, evaluations=20, patience=1, journal=journal
+    )
+    asked = 0
+    while found.status == "waiting":
+        (question,) = journal.questions(found.run)
+        asked += 1
+        take(journal, question.token)
+        proposal = f"HYPOTHESIS: more\nEXPECTED: +1\n\nknob.txt\n```\n{asked + 1}\n```\n"
+        answer(journal, question.token, proposal)
+        found = autoreason.resume(found.run, journal=journal, **options)
+    assert (found.status, found.calls) == ("done", asked)
+    assert standing(found, journal).text == found.patch
+    assert found.patch
+
+
+async def test_a_provider_that_fails_is_why_a_run_pauses(journal: Journal) -> None:
+    class Failing(EchoModel):
+        async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:  # noqa: ARG002
+            raise ProviderFailed("it is down")
+
+    pool = ModelPool()
+    pool.add({"echo/echo": Failing()})
+    texts = {"one": "Tides come twice a day.", "two": "The sea moves."}
+    found = await autoreason.judge.aio(
+        "Explain tides.",
+        texts,
+        judge_models=[ADDRESS, "echo/echo"],
+        judges=4,
+        pool=pool,
+        journal=journal,
+    )
+    assert found.status == "provider_failed"
+    assert "it is down" in found.reason
+    assert journal.questions(found.run)
+
+
+def test_what_waits_is_copied_with_its_run(tmp_path: Path, journal: Journal) -> None:
+    run = asyncio.run(begin(journal)).run
+    token = only(journal, run)
+    take(journal, token)
+    answer(journal, token, "A machine stands in the hall now. Press the large button.")
+    with open_journal(tmp_path / "other") as other:
+        assert copy_runs(journal, other, lambda *_: None).copied == [run]
+        assert other.questions(run) == journal.questions(run)
+        assert asyncio.run(resume(other, run)).calls == 1
+        other.delete_run(run)
+        assert other.question(token) is None
 
 
 # ---- one question --------------------------------------------------------------------------
