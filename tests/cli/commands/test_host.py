@@ -88,7 +88,6 @@ def test_what_a_host_says_of_itself_is_marked_as_that(desk: Desk, inside: Inside
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("Explain tides.",), "give --call-limit, such as 60"),
         (("Explain tides.", "--call-limit", "3"), "this run needs at least"),
         (("Explain tides.", *LIMIT, "--name", "a b"), "write host/NAME"),
         (("Explain tides.", *LIMIT, "--cost-limit", "1"), "the price of host/agent is not known"),
@@ -98,6 +97,7 @@ def test_what_a_host_says_of_itself_is_marked_as_that(desk: Desk, inside: Inside
 def test_what_could_only_fail_is_refused(
     inside: Inside, arguments: tuple[str, ...], said: str
 ) -> None:
+    assert "Missing option '--call-limit'" in inside("host", "start", "Explain tides.").err
     refused = inside("host", "start", *arguments)
     assert refused.status == 2
     assert said in refused.sentence

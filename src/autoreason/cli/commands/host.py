@@ -12,7 +12,7 @@ from autoreason.cli.command import Answer, Group, open_journal, print_message, s
 from autoreason.cli.commands.writing import run as run_command
 from autoreason.cli.lookup import run_argument
 from autoreason.cli.options import group, option
-from autoreason.errors import InvalidInput, RunLocked
+from autoreason.errors import RunLocked
 
 if TYPE_CHECKING:
     from autoreason.cli.outcome import OutputOptions
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _DEFAULTS = {"passes": 3, "review_every": 0, "early_stop": False}
 """Few waves of questions: each pass two or three, every panel one, and one review, at the end."""
-_NOT_HERE = ("model", "output", "fail_on_contract", "help_all")
+_NOT_HERE = ("model", "call_limit", "passes", "output", "fail_on_contract", "help_all")
 _OF_RUN = [
     each
     for each in run_command.params
@@ -46,7 +46,9 @@ def host() -> None:
 
 @host.command(shares="as_json journal", params=_OF_RUN)
 @group(
-    "Models",
+    "Questions",
+    option("--call-limit N", "The most there may be, as none has a known price.", required=True),
+    option("--rounds N", "At most this many rounds.", name="passes", usual="3"),
     option("--name NAME", "What answers, as it calls itself.", name="named", usual="agent"),
 )
 def start(brief: str, named: str | None, **values: Any) -> Any:
@@ -61,8 +63,6 @@ def start(brief: str, named: str | None, **values: Any) -> Any:
     from autoreason.run.refine import refine
     from autoreason.settings import HOST
 
-    if values["call_limit"] is None:
-        raise InvalidInput("what an agent's calls cost is not known; give --call-limit, such as 60")
     chosen = (
         _DEFAULTS | arguments.run_options("run", values) | {"model": f"{HOST}/{named or 'agent'}"}
     )
