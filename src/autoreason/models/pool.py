@@ -13,11 +13,13 @@ from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
 from autoreason.models import examples, layers, providers
 from autoreason.models.batch import BatchLog, BatchModel
+from autoreason.models.host import HostModel, Parking
 from autoreason.models.providers import PROVIDERS, Provider, custom, find_key, no_batches
 from autoreason.models.transport import Transport, is_loopback
 from autoreason.models.wire import Check, WireModel
 from autoreason.plugins import describe, is_own, load
 from autoreason.settings import (
+    HOST,
     INSIDE,
     THROUGH_LITELLM,
     Settings,
@@ -56,6 +58,8 @@ def open_model(
         if address != EchoModel.address:
             raise InvalidInput(f"there is no model {address!r}; it is {EchoModel.address}")
         return EchoModel()
+    if name == HOST:
+        return HostModel(address)
     if name in THROUGH_LITELLM:
         from autoreason.models.litellm import LiteLLMModel
 
@@ -102,7 +106,7 @@ def destination(
     name, model = _parts(address)
     if name in INSIDE:
         return None
-    if name in THROUGH_LITELLM or is_own(name):
+    if name in (HOST, *THROUGH_LITELLM) or is_own(name):
         return Destination(name)
     try:
         provider = _provider(name, address, base_url)
@@ -147,7 +151,7 @@ def _parts(address: str) -> tuple[str, str]:
 def _provider(name: str, address: str, base_url: str | None) -> Provider:
     if name in PROVIDERS:
         return PROVIDERS[name]
-    known = [*PROVIDERS, *INSIDE, *THROUGH_LITELLM]
+    known = [*PROVIDERS, *INSIDE, *THROUGH_LITELLM, HOST]
     # Another spelling of a name we know would be given its key.
     if base_url and name.lower() not in known:
         provider = custom(name)
@@ -213,11 +217,15 @@ class ModelPool:
         """Add the caller's models; they keep the layers they have, and the caller closes them."""
         self._own_models |= {address: layers.UserModel(model) for address, model in models.items()}
 
-    def lend(self, address: str, batches: BatchLog | None = None) -> Model:
-        """The model behind an address; in batches it is asked under the log of the run that asks."""
+    def lend(
+        self, address: str, batches: BatchLog | None = None, parking: Parking | None = None
+    ) -> Model:
+        """The model behind an address, with what it needs of the run that asks where answers may come later."""
         model = self._own_models.get(address)
         if model and self.batch:
             raise no_batches(address)
+        if not model and parking and provider_of(address) == HOST:
+            return HostModel(address, parking)
         model = model or self._layered.get(address)
         if model is None:
             model = self._layered[address] = self._open(address)

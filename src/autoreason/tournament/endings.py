@@ -199,6 +199,8 @@ def _paused(story: Story, spent: Spent, seconds: float | None, name: str, resume
         rounds = story.passes and not story.is_sampling
         asked = [NOT_ASKED.format(the_draft(story.draft), " yet")] if rounds else []
         return [head, *asked, *last]
+    if story.status == "waiting":
+        return [f"{capital(story.reason)}.", took(story, spent, seconds, name)]
     if story.status == "stopped":
         return [f"Stopped{within.removeprefix(',')}, as you asked.", *last]
     if story.status == "running":
