@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -20,9 +21,10 @@ from autoreason.files import config_file
 from autoreason.models.examples import with_examples
 from autoreason.report import numbers
 from autoreason.report.numbers import UNKNOWN
-from autoreason.settings import DEFAULT_MODEL, servers
+from autoreason.settings import BY_PROGRAM, DEFAULT_MODEL, provider_of, servers
 
 if TYPE_CHECKING:
+    from autoreason.models.programs import Program
     from autoreason.models.providers import Provider
     from autoreason.models.wire import Check
     from autoreason.programs.sandbox.levels import DetectedLevel
@@ -110,7 +112,8 @@ def _describe_check(check: Check) -> str:
         ("key accepted", check.key_accepted),
         ("model known", check.model_known),
     )
-    status = ", ".join(name for name, true in parts if true) or f"runs {_INSIDE}"
+    runs = "by a program" if provider_of(check.address) in BY_PROGRAM else _INSIDE
+    status = ", ".join(name for name, true in parts if true) or f"runs {runs}"
     if check.problem:
         status = with_flags(check.problem)
     return f"{'fail' if check.problem else 'ok  '}  {check.address}  {status}"
@@ -136,6 +139,7 @@ def _list() -> Answer:
     from autoreason.cli.arguments import read_config
     from autoreason.cli.console import stdout_console
     from autoreason.models.local import local_models
+    from autoreason.models.programs import PROGRAMS
     from autoreason.models.providers import PROVIDERS, key_file
     from autoreason.report.table import Column, Table, words, wrap
 
@@ -145,6 +149,7 @@ def _list() -> Answer:
     rows = [
         {"provider": "echo", **_ECHO},
         *({"provider": each.name, **_key(each), "server": each.base()} for each in remote),
+        *({"provider": name, **_program(each)} for name, each in PROGRAMS.items()),
     ]
     value = {
         "default": default,
@@ -192,6 +197,13 @@ def _key(provider: Provider) -> dict[str, str]:
     if provider.needs_key:
         return {"key": "missing", "message": f"{names} not set"}
     return {"key": "not needed", "message": "none needed"}
+
+
+def _program(program: Program) -> dict[str, str]:
+    here = shutil.which(program.command) is not None
+    message = "none: its own login" if here else f"{program.title} is not here"
+    server = f"your program `{program.command}`"
+    return {"key": "not needed", "message": message, "server": server}
 
 
 def _certificates(model: str | None) -> Answer:
