@@ -343,20 +343,19 @@ class ProgramModel:
             self._work = None
 
     async def _run(
-        self, command: list[str], prompt: str, work: Path, environment: Mapping[str, str]
+        self, command: list[str], prompt: str, work: Path, env: Mapping[str, str]
     ) -> Reply:
         """When this ends, so have the program and its children."""
-        starting = asyncio.ensure_future(
-            asyncio.create_subprocess_exec(
-                *command,
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=PIPE,
-                cwd=work,
-                env=environment,
-                start_new_session=True,
-            )
+        start = asyncio.create_subprocess_exec(
+            *command,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            cwd=work,
+            env=env,
+            start_new_session=True,
         )
+        starting = asyncio.ensure_future(start)
         try:
             async with asyncio.timeout(self._deadline):
                 # Ended half way, it would leave the children.
@@ -368,8 +367,7 @@ class ProgramModel:
                 )
                 code = await process.wait()
         except TimeoutError:
-            limit = f"{self._deadline:,.0f} seconds"
-            message = f"{self._program.title} gave no answer within {limit}"
+            message = f"{self._program.title} gave no answer within {self._deadline:,.0f} seconds"
             raise CallFailed(Failure.TIMEOUT, message) from None
         finally:
             process = await starting
@@ -430,31 +428,31 @@ def _reply(dialect: DialectName, text: Any, accounts: Any, finish: str = "") -> 
 @lru_cache
 def _version(path: str) -> tuple[int, ...]:
     """As the program says, asked once; nothing where it does not say."""
-    found = re.search(rb"\b(\d+)\.(\d+)\.(\d+)", _output([path, "--version"]))
+    found = re.search(rb"\b(\d+)\.(\d+)\.(\d+)", _output(path, "--version"))
     return tuple(map(int, found.groups())) if found else ()
 
 
 @lru_cache
 def _codex_catalog(path: str) -> dict[str, dict[str, Any]]:
     """What Codex knows of its models, by their names."""
-    models = _json(_output([path, "debug", "models"])).get("models")
+    models = _json(_output(path, "debug", "models")).get("models")
     if not isinstance(models, list):
         raise UnreadableReply
     return {word(fields_of(each).get("slug")): fields_of(each) for each in models}
 
 
-def _output(command: list[str]) -> bytes:
-    """What a program says that asks no model."""
-    with tempfile.TemporaryDirectory() as folder, suppress(OSError, subprocess.SubprocessError):
-        return subprocess.run(
+def _output(*command: str) -> bytes:
+    """What a program says that asks no model; nothing where it fails."""
+    env = PROGRAMS["codex"].environment(Path(tempfile.gettempdir()))
+    with suppress(OSError, subprocess.SubprocessError):
+        return subprocess.check_output(
             command,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            cwd=folder,
-            env=PROGRAMS["codex"].environment(Path(folder)),
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env=env,
             timeout=60,
-            check=False,
-        ).stdout
+        )
     return b""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,7 +23,6 @@ from autoreason.report.numbers import UNKNOWN
 from autoreason.settings import BY_PROGRAM, DEFAULT_MODEL, provider_of, servers
 
 if TYPE_CHECKING:
-    from autoreason.models.programs import Program
     from autoreason.models.providers import Provider
     from autoreason.models.wire import Check
     from autoreason.programs.sandbox.levels import DetectedLevel
@@ -36,6 +34,7 @@ _ECHO = {
     "message": "echo/echo makes answers up, for trials",
     "server": _INSIDE,
 }
+_LOGIN = {"key": "not needed", "message": "the program's login"}
 _LEAST_SERVER = 32
 """Columns that show nearly all of them whole next to the names of keys."""
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
@@ -149,7 +148,7 @@ def _list() -> Answer:
     rows = [
         {"provider": "echo", **_ECHO},
         *({"provider": each.name, **_key(each), "server": each.base()} for each in remote),
-        *({"provider": name, **_program(each)} for name, each in PROGRAMS.items()),
+        *({"provider": name, **_LOGIN, "server": each.command} for name, each in PROGRAMS.items()),
     ]
     value = {
         "default": default,
@@ -197,13 +196,6 @@ def _key(provider: Provider) -> dict[str, str]:
     if provider.needs_key:
         return {"key": "missing", "message": f"{names} not set"}
     return {"key": "not needed", "message": "none needed"}
-
-
-def _program(program: Program) -> dict[str, str]:
-    here = shutil.which(program.command) is not None
-    message = "none: its own login" if here else f"{program.title} is not here"
-    server = f"your program `{program.command}`"
-    return {"key": "not needed", "message": message, "server": server}
 
 
 def _certificates(model: str | None) -> Answer:
