@@ -24,7 +24,7 @@ from autoreason.report.numbers import count, duration, listed, money, percent
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.run.record import first_requests
 from autoreason.run.verbs import PanelOptions
-from autoreason.settings import Budget, Models, Settings, make_settings
+from autoreason.settings import BY_PROGRAM, Budget, Models, Settings, make_settings, provider_of
 from autoreason.strategies import job_class
 from autoreason.task import Metric, Task
 from autoreason.tournament.endings import describe_limit
@@ -102,8 +102,9 @@ class RunEstimate(Report):
             ("cost", "free" if self._is_free else _describe(self.cost, money)),
         ]
         if self.cost is None and self.unpriced:
-            why = f"the price of {' and '.join(self.unpriced)} is not known"
-            rows[-1] = ("cost", f"unknown: {why}")
+            why = f"unknown: the price of {' and '.join(self.unpriced)} is not known"
+            own = all(provider_of(each) in BY_PROGRAM for each in self.unpriced)
+            rows[-1] = ("cost", "no price: your own subscription" if own else why)
         if extra := self._max_reasoning():
             rows.append(("reasoning", f"up to {extra} more, which is charged as output"))
         if self.paid.likely < 1:
