@@ -17,10 +17,10 @@ COMPILE := CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/pip-compile --quiet --upgra
 	--allow-unsafe --strip-extras --no-emit-options
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage machine lint format size bench paper docs dist lock prices clean
+.PHONY: help demo demo-host test coverage machine lint format size bench paper docs dist lock prices clean
 
 help: ## Show this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY) ## Fetch the embedded model, refine an example brief with it and show the page of that run
 	@echo "▸ the page of a recorded run, of a model ten times as large"
@@ -34,6 +34,12 @@ demo: $(READY) ## Fetch the embedded model, refine an example brief with it and 
 	@echo "▸ the page of this run"
 	@$(BIN)/autoreason view last --journal build/demo.db
 
+demo-host: $(READY) ## Let a scripted agent answer a whole run, in host mode and offline
+	@mkdir -p build && rm -rf build/host.db*
+	@AUTOREASON_JOURNAL=build/host.db $(BIN)/python examples/host_agent.py examples/demo.md --call-limit 60 \
+		--set reviewers=3 --set confirmation=3 --seed 2
+	@$(BIN)/autoreason show last --journal build/host.db
+
 test: $(BYTECODE) machine ## Run every check: format, lint, types, tests
 	@echo "▸ tests, and beside them format, lint and types"
 	@mkdir -p build; $(MAKE) --no-print-directory lint >build/lint.log 2>&1 & lint=$$!; \
@@ -44,9 +50,9 @@ coverage: $(READY) machine ## Run the tests and show which lines and branches no
 	@$(BIN)/pytest -q $(WORKERS) --cov
 
 # A browser, bubblewrap and PostgreSQL, and with npm what checks scripts, into build/node; without them the tests that
-# need them are skipped. MACHINE=no installs none.
+# need them are skipped. MACHINE=no installs none; ALL=1 also fetches the programs that can be models.
 machine:
-	@$(PYTHON) tools/machine.py $(if $(filter no,$(MACHINE)),--leave)
+	@$(PYTHON) tools/machine.py $(if $(filter no,$(MACHINE)),--leave) $(if $(ALL),--all)
 
 lint: $(READY) ## Check format, lint and types
 	@echo "▸ format"

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.growth import measure_growth
+from benchmarks.host import measure_host
 from benchmarks.kills import KillResult, kill_runs
 from benchmarks.knowledge import measure_knowledge
 from benchmarks.lab import measure_lab
@@ -70,6 +71,7 @@ def _none(name: str, what: str, count: int) -> Measure:
 BENCHMARKS: dict[str, Callable[..., list[Measure]]] = {
     "idle": measure_idle,
     "startup": measure_startup,
+    "host": measure_host,
     "streaming": measure_streaming,
     "many": measure_many,
     "kills": measure_kills,

@@ -59,12 +59,19 @@ class Ran:
     calls: tuple[Span, ...] = ()
 
 
-def timed(command: Sequence[str]) -> Ran:
-    """A command that uses no network."""
+def timed(command: Sequence[str], given: str = "") -> Ran:
+    """A command that uses no network, with what it is given on standard input."""
     started = time.monotonic()
     process = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=ROOT,
     )
+    assert process.stdin
+    process.stdin.write(given.encode())
+    process.stdin.close()
     return _wait(process, command, started)[0]
 
 

@@ -57,6 +57,7 @@ docs/method
 :caption: More on it
 
 docs/models
+docs/host
 docs/advice
 docs/prompts
 docs/extending

@@ -24,6 +24,13 @@ _NODE = Path(__file__).parents[1] / "build/node"
 NODE_MODULES = _NODE / "node_modules"
 _SCRIPT_TOOLS = {"axe-core": "4.14.0", "prettier": "3.10.1", "typescript": "7.0.2"}
 """What checks pages and scripts, from npm into `build/`, where nothing else sees it."""
+AGENTS = Path(__file__).parents[1] / "build/agents"
+_AGENTS = {
+    "@anthropic-ai/claude-code": "2.1.327",
+    "@openai/codex": "0.169.0",
+    "@google/gemini-cli": "0.61.0",
+}
+"""Command-line programs (900 MB) that `--all` tests without a network; nothing else starts them."""
 
 
 def missing() -> list[str]:
@@ -52,16 +59,16 @@ def prepare(*, leave: bool) -> None:
         print(f"▸ not on this machine: {reasons}; {why}. Tests that need it are skipped.")
 
 
-def fetch_script_tools() -> None:
-    """Install axe-core, Prettier and TypeScript below `build/`, in these versions; say so where that fails."""
-    wanted = [f"{name}@{version}" for name, version in _SCRIPT_TOOLS.items()]
-    done = _NODE / "installed"
+def fetch(folder: Path, packages: dict[str, str]) -> None:
+    """Install packages with npm below `build/`, in these versions; say so where that fails."""
+    wanted = [f"{name}@{version}" for name, version in packages.items()]
+    done = folder / "installed"
     if not shutil.which("npm") or (done.is_file() and done.read_text().split() == wanted):
         return
-    _NODE.mkdir(parents=True, exist_ok=True)
-    print(f"▸ fetching with npm, into build/node: {', '.join(wanted)}", flush=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    print(f"▸ fetching with npm, into build/{folder.name}: {', '.join(wanted)}", flush=True)
     options = ["--no-save", "--no-audit", "--no-fund", "--ignore-scripts"]
-    if output := _failed_output(["npm", "install", "--prefix", str(_NODE), *options, *wanted]):
+    if output := _failed_output(["npm", "install", "--prefix", str(folder), *options, *wanted]):
         print(output, file=sys.stderr, flush=True)
         print("▸ npm failed. Tests that need it are skipped.")
     else:
@@ -98,4 +105,6 @@ def _failed_output(command: list[str]) -> str | None:
 if __name__ == "__main__":
     prepare(leave="--leave" in sys.argv[1:])
     if "--leave" not in sys.argv[1:]:
-        fetch_script_tools()
+        fetch(_NODE, _SCRIPT_TOOLS)
+        if "--all" in sys.argv[1:]:
+            fetch(AGENTS, _AGENTS)

@@ -93,7 +93,13 @@ class Interruption(AutoreasonError):
     """The run pauses here; what was paid for is kept, and it can be resumed."""
 
     status: Literal[
-        "budget", "provider_failed", "metric_failed", "panel_failed", "stopped", "accepted"
+        "budget",
+        "provider_failed",
+        "metric_failed",
+        "panel_failed",
+        "waiting",
+        "stopped",
+        "accepted",
     ]
     limit: str | None = None
 
@@ -125,6 +131,12 @@ class PanelFailed(Interruption):
     """Panel after panel gave too few valid ballots to decide anything."""
 
     status = "panel_failed"
+
+
+class Waiting(Interruption):
+    """Nothing is left to do but to wait for answers from outside."""
+
+    status = "waiting"
 
 
 class Stopped(Interruption):

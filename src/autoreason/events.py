@@ -18,7 +18,7 @@ PassOutcome = Literal["decided", "unconfirmed", "unopposed", "unjudged", "inconc
 """`unconfirmed` is a vote after which A stays without a lead, by a tie or by one that is too small against it: it
 counts neither way. `unjudged` is a text that another strategy takes as it comes, without a vote."""
 Finished = Literal["converged", "capped", "done", "accepted"]
-Paused = Literal["budget", "stopped", "panel_failed", "provider_failed", "metric_failed"]
+Paused = Literal["budget", "stopped", "waiting", "panel_failed", "provider_failed", "metric_failed"]
 Status = Literal["running", Finished, Paused]
 _Limit = Literal["passes", "budget", "allowance"]
 _Judged = Literal["survivals", "plateau", "contract", "tests"]

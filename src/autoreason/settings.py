@@ -44,6 +44,10 @@ INSIDE = ("local", "echo")
 """Providers that run in this process."""
 THROUGH_LITELLM = ("litellm", "bedrock", "vertex", "azure")
 """Providers whose servers and keys LiteLLM knows."""
+HOST = "host"
+"""What a model is of that is answered from outside, by whoever runs this."""
+BY_PROGRAM = ("claude-code", "codex", "gemini-cli")
+"""Command lines of the user's own, which log in by themselves."""
 PANEL_JUDGES = 7
 """Judges of a panel over finished texts, where nothing else is asked for."""
 _FEW_JUDGES = 3
@@ -435,9 +439,8 @@ def _absolute_address(address: str) -> str:
 
 def providers_of(addresses: Iterable[str]) -> tuple[str, ...]:
     found = dict.fromkeys(map(provider_of, addresses))
-    return tuple(
-        name for name in found if name not in (*INSIDE, *THROUGH_LITELLM) and not is_own(name)
-    )
+    without = (*INSIDE, *THROUGH_LITELLM, *BY_PROGRAM, HOST)
+    return tuple(name for name in found if name not in without and not is_own(name))
 
 
 def servers(

@@ -79,6 +79,15 @@ def test_a_gain_is_claimed_from_the_end_test_alone_with_what_the_loop_saw_next_t
     assert report.gain.shown
 
 
+def test_it_ends_in_five_lines_whatever_there_is_to_check() -> None:
+    kept = trial(1, "kept", shared=2), trial(2, "kept", incumbent=1)
+    *others, first, last = report_of(NOISE, *kept, FRESH, DONE, unchecked="x").summary("took")
+    assert len(others) == 3
+    assert first.startswith("Check it: the evaluator was not checked: ")
+    assert last.startswith("8 pairs would not surely show a result that collapses in fewer than ")
+    assert last.endswith(" · more: see show --evidence")
+
+
 def end_of(result: tuple[float | None, ...], start: tuple[float | None, ...]) -> EndTested:
     """An end test of trial 2 on fresh evaluations."""
     return EndTested(trial=2, result=result, start=start, sealed=False)

@@ -52,14 +52,15 @@ def test_the_surface_can_be_learned() -> None:
         for name, each in commands.items()
         if not isinstance(each, click.Group) or each.invoke_without_command
     ]
-    options = sum(
-        isinstance(param, click.Option) and not (param.hidden or param in SHARED.values())
+    options = {
+        param
         for each in commands.values()
         for param in each.params
-    )
-    assert len([name for name in commands if name and " " not in name]) <= 23
-    assert len(leaves) <= 45
-    assert options + len(SHARED) <= 335, "one that commands share is learned once"
+        if isinstance(param, click.Option) and not (param.hidden or param in SHARED.values())
+    }
+    assert len([name for name in commands if name and " " not in name]) <= 24
+    assert len(leaves) <= 49
+    assert len(options) + len(SHARED) <= 340, "one that commands share is learned once"
 
 
 def test_the_first_screen_shows_what_people_want_to_do_and_names_the_rest() -> None:

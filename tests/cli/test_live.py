@@ -30,6 +30,7 @@ from autoreason.exchange import (
     TextArrived,
     Usage,
 )
+from autoreason.report.numbers import roughly
 from autoreason.settings import Budget
 
 
@@ -102,6 +103,25 @@ def test_calls_are_counted_where_nothing_costs_anything() -> None:
     live.on_event(replace(made_up.STARTED, settings=free))
     live.on_signal(ended("a", "0"))
     assert spent(live) == ["1 call"]
+
+
+def test_the_time_left_is_said_once_the_pace_is_known_and_never_passes_a_limit() -> None:
+    live = in_pass_three()
+    live.started = live.clock() - 60
+    assert live.story.settings is not None
+    live.story.settings = replace(live.story.settings, budget=Budget())
+    for at in range(10):
+        assert " left" not in describe_progress(live)
+        live.on_signal(ended(f"pass/1/judge/{at}/try/0"))
+    assert live.planned is not None
+    _, likely, high = live.planned
+    # Six seconds a call.
+    about = f"about {roughly(6 * likely - 60)} left, at most {roughly(6 * high - 60)}"
+    assert f" · 1:00 · {about} · " in describe_progress(live)
+    assert f"A{about[1:]}" in drawn(live)
+    for budget in (Budget(seconds=70), Budget(cost=Decimal("0.1167"))):
+        live.story.settings = replace(live.story.settings, budget=budget)
+        assert " · at most 10 s left · " in describe_progress(live)
 
 
 def test_a_batch_is_shown_until_it_has_ended() -> None:

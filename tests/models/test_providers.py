@@ -45,7 +45,9 @@ RETIRED = {
 """Models with an announced last day that somebody might still want to name."""
 
 _ADDRESS = re.compile(rf"(?<![\w/.])(?:{'|'.join(PROVIDERS)})/[a-z0-9][\w.:-]*")
-_NAME = re.compile(r"(?<![\w/.-])(?:claude|gpt|gemini|grok|kimi|glm)-[a-z0-9][\w.-]*")
+_NAME = re.compile(
+    r"(?<![\w/.-])(?!claude-code/|gemini-cli/)(?:claude|gpt|gemini|grok|kimi|glm)-[a-z0-9][\w.-]*"
+)
 
 
 def addresses(text: str) -> set[str]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.pages.plays import write
 
 from autoreason.events import CritiqueProblem
-from autoreason.pages.fragments import Fragments, find_quotes, mark, render
+from autoreason.pages.fragments import Fragments, compare, find_quotes, mark, render
 from autoreason.parsing.critiques import Prose
 
 MARKS = re.compile(r"</?mark>|(?<=</mark>)<sup>\d+</sup>")
@@ -72,6 +72,11 @@ def test_the_number_of_an_empty_item_is_not_marked() -> None:
 
 def test_a_piece_that_is_shown_twice_is_made_once() -> None:
     pieces = Fragments()
-    assert pieces.text("One.") == pieces.text("One.")
-    assert pieces.text("One.") != pieces.change("One.", "Two.")
-    assert len([*pieces]) == 2
+    one, two = pieces.add(render, "One {a} <.\n\nTwo."), pieces.add(render, "Two.")
+    assert one == pieces.add(render, "One {a} <.\n\nTwo.")
+    assert pieces.add(compare, "Two.", "Three.") not in (one, two)
+    assert pieces.add('<b id="x">Three<br></b><b id="x">Three<br></b>') == 3
+    # New ones, then one from so far back, what went and came, and one that stands there twice.
+    assert pieces.parts == ["2", "1.1", "d1.1,i1", "1,1.1"]
+    assert [*pieces.blocks] == ["{=One {{a{} {(.", "{=Two.", "{=Three.", "{>Three{?"]
+    assert [*pieces.tags] == ["p", 'b id="x"', "br"]

@@ -45,10 +45,11 @@ def test_what_is_left_adds_up_and_what_went_is_gone(seed: int) -> None:
             left.count(each) < sentences.count(each) + left.count(each) for each in sentences
         )
     drawn = draw(river)
-    dash, gap = map(float, re.findall(r'dasharray="(\S+) (\S+)"', drawn)[0])
-    bars = sum(map(float, re.findall(r"v([\d.]+)", drawn))) / (dash + gap)
-    assert round(bars) == sum(len(each.sentences) for each in river.columns)
-    assert len(re.findall(r"h20(?!\d)", drawn)) == sum(len(went) for _, went in river.gone)
+    bars = "".join(re.findall(r'dasharray="\S+ \S+" d="(.*?)"', drawn))
+    high = sum(map(int, re.findall(r"v(\d+)", bars)))
+    assert high == sum(len(each.sentences) for each in river.columns)
+    short = sum(map(int, re.findall(r"h1v(\d+)h-1z", drawn)))
+    assert short == sum(len(went) for _, went in river.gone)
 
 
 def test_one_text_has_nowhere_to_come_from() -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,20 +16,21 @@ from tests.pages.listing import ended
 from tests.pages.plays import (
     BACK,
     BACK_SETTINGS,
+    LINE,
     SEEDS,
     WITHOUT_REWRITES,
     play_story,
     random_events,
+    random_script,
     random_story,
     result_of,
 )
-from tests.tournament.stage import USUAL, critique, document, vote
+from tests.tournament.stage import USUAL, Answer, critique, document, shown_texts, vote
 
-import autoreason
 from autoreason.characters import in_markup
 from autoreason.contract import Contract, Violation
 from autoreason.events import RunPaused
-from autoreason.exchange import Spent
+from autoreason.exchange import Request, Spent
 from autoreason.pages.run_page import check_limits, describe_fresh_judges
 from autoreason.story import CONFIRMATION, RecordedReview, Story, build_story
 from autoreason.task import Task
@@ -73,7 +74,7 @@ def read(story: Story, **changes: Any) -> tuple[str, Reader]:
     page = result_of(story, **changes).to_html()
     found = Reader(page)
     assert not found.open
-    assert found.tags.count("script") == 1
+    assert found.tags.count("script") == 1 + page.count('<script type="text/plain"')
     assert not {name for name in found.attributes if name.startswith("on")}
     assert len(found.ids) == len(set(found.ids))
     return page, found
@@ -155,14 +156,42 @@ def test_two_megabytes_are_shown_as_they_are() -> None:
     assert "too long to compare" in page
 
 
-def test_a_page_of_forty_rounds_is_small_without_its_texts(tmp_path: Path) -> None:
-    """What is left where all text between tags is taken out, with styles and script."""
-    brief = "A newsletter on the Sundays of the library."
-    result = autoreason.refine(brief, "echo/echo", seed=1, min_reviews=9, journal=tmp_path / "j.db")
-    page = result.to_html()
-    assert len(result.story.passes) == 40
-    own = sum(len(each) for each in re.findall(r"(?s)<s(?:tyle|cript)>(.*?)</s", page))
-    assert own + sum(len(tag.encode()) for tag in re.findall(r"<[^<>]+>", page)) < 150_000
+def without_texts(page: str) -> int:
+    """Bytes of markup, styles, scripts, and of what is packed all but texts of several words."""
+    found = re.split(r'(<script type="text/plain" id="\w+">)([^<]*)', page)
+    packed = "\n".join(found[2::3])
+    words = (each for each in re.split(r"\{.|[}\n]", packed) if re.search(r"[^\W\d_] ", each))
+    page = "".join(found[0::3] + found[1::3])
+    own = re.findall(r"(?s)<s(?:tyle|cript)>(.*?)</s", page)
+    counted = len("".join([packed, *own, *re.findall(r"<[^<>]+>", page)]).encode())
+    return counted - len("".join(words).encode())
+
+
+def _write_anew(request: Request) -> str:
+    """Twelve paragraphs that no other text has a word of; of a critic five faults of such a text."""
+    rng = random.Random(request.key)
+    texts = [" ".join(f"{rng.randrange(36**5):x}z" for _ in range(40)) for _ in range(12)]
+    if request.role != "critic":
+        return document("\n\n".join(["# A text", *texts]))
+    lines = next(iter(shown_texts(request).values())).split("\n\n")[1:6]
+    fault = {"severity": "major", "kind": "quote", "problem": "It is not so."}
+    return json.dumps({"problems": [fault | {"quote": each[:40]} for each in lines]})
+
+
+USUAL_SCRIPT = random_script(3, flaws=0.0)
+ANEW = USUAL_SCRIPT | dict.fromkeys(("author", "critic", "reviser", "synthesizer"), _write_anew)
+VOTED = {"k": 99, "passes": 100, "protocol": "robust"}
+HELD = LINE | {"passes": 100, "review_every": 5, "reviewers": 7, "min_reviews": 99}
+
+
+@pytest.mark.parametrize("settings", [VOTED, HELD], ids=["votes", "reviews"])
+@pytest.mark.parametrize("script", [USUAL_SCRIPT, ANEW], ids=["short", "long"])
+def test_a_page_of_a_hundred_rounds_is_small_without_its_texts(
+    script: dict[str, Answer], settings: dict[str, Any]
+) -> None:
+    story = play_story(3, script, **settings)
+    assert len(story.passes) == 100
+    assert without_texts(result_of(story).to_html()) < 150_000
 
 
 def test_it_says_how_often_coins_agree_only_where_a_split_is_ruled_out() -> None:
@@ -191,6 +220,13 @@ def test_a_judge_who_gave_no_ranking_is_no_second_opinion() -> None:
         lines = summarize(story, run="run", spent=Spent(), seconds=None)
         assert [each for each in lines if "All judges" in each] == [line] * bool(line)
         assert ("Here: " in describe_fresh_judges(story)) == (not line)
+    assert story.delivered is not None
+    broken = (Violation(rule="max_words", message="12 words, at most 9 allowed"),)
+    story.panels[CONFIRMATION].ballots = [*cast, unread]
+    story.end = replace(story.delivered, violations=broken)
+    lines = summarize(story, run="run", spent=Spent(), seconds=None, new="Please check: 9")
+    said = "It breaks a limit: 12 words, at most 9 allowed. · more: see show --evidence"
+    assert lines[3:] == ["Please check: 9", said]
 
 
 def test_each_limit_is_shown_with_whether_it_is_kept() -> None:

@@ -30,7 +30,7 @@ from autoreason.artifacts.research_task import Better
 from autoreason.events import FINISHED
 from autoreason.report import charts
 from autoreason.report.numbers import UNKNOWN, count
-from autoreason.report.report import Report, Section
+from autoreason.report.report import Report, Section, add_warnings
 from autoreason.report.table import Column, Table, figures, words
 from autoreason.stats import Estimate
 from autoreason.story import Story
@@ -120,7 +120,7 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
             warnings.append(f"{_unseen(found)}.")
         if any(each.shared for each in self.kept):
             warnings.append("Check it: a kept change repeats words of the items; see --evidence.")
-        return [*lines, *warnings]
+        return add_warnings(lines, warnings)
 
     def _claimed(self) -> str:
         """The end test in plain words; where it shows nothing, or rests on few or equal numbers, as it is claimed."""

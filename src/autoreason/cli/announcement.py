@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 _OFFLINE = "small offline model: results are poor, nothing is sent or paid."
 _GOOD = (examples.MODEL, examples.OTHER)
 """What is named to someone who has a key for its provider."""
-_PACED_BY = 10
-"""Calls from which on an earlier run says how long a call takes."""
+
+
+PACED_BY = 10
+"""Calls from which on a run says how long a call takes."""
 
 
 def announce(prepared: PreparedRun[Any], *, named: bool) -> list[tuple[str, str]]:
@@ -68,7 +70,7 @@ def announce_rest(
     # Of a suite the cells are counted, not their calls.
     if not isinstance(settings.job, Lab):
         whole = _expect(prepared)
-    pace = seconds / spent.calls if spent.calls >= _PACED_BY else _find_pace(prepared)
+    pace = seconds / spent.calls if spent.calls >= PACED_BY else _find_pace(prepared)
     expected = describe_expected(whole.less(spent.calls), settings, pace)
     return [("Expect", expected)] if expected else []
 
@@ -160,7 +162,7 @@ def _find_pace(prepared: PreparedRun[Any]) -> float | None:
     used = (settings.job.name, *settings.models.all())
     with use_journal(prepared.hooks.get("journal")) as journal:
         for row in journal.iter_runs(FINISHED, uses=used, page=1):
-            if row.spent.calls < _PACED_BY:
+            if row.spent.calls < PACED_BY:
                 break
             return working_time(row.id, journal=journal).seconds / row.spent.calls
     return None

@@ -31,7 +31,7 @@ from autoreason.settings import (
 from autoreason.task import Task, check_task, read_task
 
 _OPTIONS: Mapping[str, type] = {
-    "run": verbs.RefineOptions,
+    **dict.fromkeys(("run", "start"), verbs.RefineOptions),
     "fork": verbs.ForkOptions,
     "resume": verbs.ResumeOptions,
     "compare": verbs.CompareOptions,

@@ -25,7 +25,8 @@ SUMMARY = f"{REPORT} evidence"
 """What every command does that prints the summary of one and records no run, whose `show` has the rest."""
 EXIT_STATUSES = """
 Exit status:
-  0    done: a text is delivered, a problem solved, a gain shown
+  0    done: a text is delivered, a problem solved, a gain shown;
+       or questions to a model host/NAME wait for their answers
   1    not solved; of research, no gain to claim
   2    something given cannot be used; nothing was written
   3    a limit is reached; the best text so far is on standard output
@@ -38,7 +39,9 @@ Exit status:
 After 3, 4, 5, 7 and 130 `autoreason resume` goes on; nothing is paid for twice.
 """
 _SETTING = re.compile(r"`([a-z0-9_.]+)`")
-_OF_RUNS = re.compile(r"autoreason (?:audit|export|fork|resume|runs(?! \w)|show|tell|view)\b")
+_OF_RUNS = re.compile(
+    r"autoreason (?:audit|export|fork|host next|resume|runs(?! \w)|show|tell|view)\b"
+)
 _HELP_ALL = "autoreason.help_all"
 """What a context of click has where `--help-all` is given."""
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 EXIT = {
-    **dict.fromkeys(("converged", "capped", "done", "accepted"), 0),
+    **dict.fromkeys(("converged", "capped", "done", "accepted", "waiting"), 0),
     "budget": 3,
     "provider_failed": 4,
     "metric_failed": 4,
@@ -230,7 +230,9 @@ def end_run(result: Result, options: OutputOptions, console: Console | None) -> 
         if unsolved:
             print_message(f"autoreason: not solved: {unsolved}")
         return UNSOLVED if unsolved else 0
-    if story.writes == "files":
+    if result.status == "waiting":
+        ending = Ending(0, None, result.conclusion)
+    elif story.writes == "files":
         ending = _end_files(cast("ResearchResult", result), options)
     elif story.writes == "programs":
         ending = _end_program(cast("Solution", result), options)

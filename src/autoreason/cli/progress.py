@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO
 
 from autoreason.characters import without_controls
+from autoreason.cli.announcement import PACED_BY
 from autoreason.cli.live import Live, View
 from autoreason.cli.steps import name_role
 from autoreason.events import LIFECYCLE, AnyEvent, RunStarted
@@ -78,6 +79,23 @@ def describe_time(seconds: float, story: Story | None = None) -> str:
     return f"{minutes}:{rest:02}{f' of {roughly(limit)}' if limit else ''}"
 
 
+def describe_left(live: Live) -> str:
+    """`about 4 min left, at most 12 min`, at the pace so far; empty where that is not known yet, and at the end."""
+    settings, spent, seconds = live.story.settings, live.spent, live.elapsed
+    is_paced = spent.calls >= PACED_BY and CONFIRMATION not in live.story.panels
+    if not (settings and live.planned and is_paced):
+        return ""
+    _, likely, most = (seconds * calls / spent.calls - seconds for calls in live.planned)
+    used: dict[str, float] = {"calls": spent.calls, "tokens": spent.known_tokens}
+    used |= {"cost": float(spent.known_cost), "seconds": seconds}
+    for name, n in used.items():
+        if n and (limit := getattr(settings.budget, name)) is not None:
+            most = min(most, seconds * float(limit) / n - seconds)
+    if not 1 <= likely < most:
+        return f"at most {roughly(most)} left" if most >= 1 else ""
+    return f"about {roughly(likely)} left, at most {roughly(most)}"
+
+
 # ---- kinds of jobs -----------------------------------------------------------------------------
 
 
@@ -109,6 +127,7 @@ def _steps(live: Live, timed: bool) -> Iterator[str]:
         yield done
     if timed and story.writes != "files":
         yield describe_time(live.elapsed, story)
+        yield describe_left(live)
 
 
 def _of_text(live: Live) -> str:

@@ -49,6 +49,8 @@ Rows = list[tuple[str, str]]
 """Labels and what they say."""
 Drive = Callable[..., Coroutine[Any, Any, Result]]
 """Drives a run to its end; takes the hooks of a run."""
+End = Callable[[Result, OutputOptions, "Console | None"], int]
+"""Hands over what a run came to; returns the exit status."""
 
 
 # ---- before the first request ------------------------------------------------------------------
@@ -182,6 +184,7 @@ def drive_run(
     sent: Sequence[str] = (),
     live: Live | None = None,
     known: int = 0,
+    end: End = outcome.end_run,
 ) -> int:
     """Drive a run to its end and show it; `sent` is shown even where all else is quiet. The exit status."""
     console = None
@@ -206,7 +209,7 @@ def drive_run(
 
     result = asyncio.run(_drive(drive, view, start, warnings))
     print_message(*(f"autoreason: {line}" for line in warnings))
-    return outcome.end_run(result, output, console)
+    return end(result, output, console)
 
 
 async def _drive(

@@ -17,9 +17,14 @@ from autoreason.characters import without_controls
 from autoreason.cli import steps
 from autoreason.cli.live import Call, Live, View
 from autoreason.cli.lookup import is_contest
-from autoreason.cli.progress import describe_progress, describe_spending, describe_time
+from autoreason.cli.progress import (
+    describe_left,
+    describe_progress,
+    describe_spending,
+    describe_time,
+)
 from autoreason.keys import Key, pass_key, sub_key
-from autoreason.report.numbers import count, duration, shorten
+from autoreason.report.numbers import capital, count, duration, shorten
 from autoreason.report.table import lay_out
 from autoreason.story import CONFIRMATION, DRAFTS, REVIEW, RecordedPass
 from autoreason.tournament.challengers import MAX_RIVALS
@@ -202,7 +207,8 @@ def _rounds_view(live: Live, console: Console, spin: str) -> list[Text]:
     present = _present(live, spin)
     batches = live.batch_progress()
     waits = [Text(f"  {batches}", style="yellow")] if batches else []
-    below = [*waits, Text(), _last_line(live)]
+    left = describe_left(live)
+    below = [*waits, Text(), _last_line(live), *[Text(capital(left), style="dim")] * bool(left)]
     room = console.height - len(present) - len(below) - 6 - live.stopping
     return [
         _header(live, console.width),

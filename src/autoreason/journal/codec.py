@@ -197,6 +197,27 @@ class PendingRequest(NamedTuple):
     at: datetime
 
 
+class Question(NamedTuple):
+    """A request that is answered from outside."""
+
+    token: str
+    run: str
+    key: str
+    held_until: float | None
+    """When whoever read it last no longer has it alone, in seconds since 1970; None where nobody has read it."""
+    times: int
+    """How often it was read since its run last paused for that."""
+    answer: str | None
+    replied: bool
+    """Whether its run has a reply, be it this answer or another."""
+    status: Status
+    """Of its run."""
+
+    def held_for(self, now: float) -> float:
+        """Seconds for which it is still somebody's; 0 where it is free."""
+        return max(0.0, (self.held_until or 0.0) - now)
+
+
 class RecordedCall(NamedTuple):
     rowid: int
     at: datetime
@@ -330,6 +351,11 @@ def reply_row(run: str, request: Request, reply: Reply) -> tuple[Any, ...]:
         if request.role == "judge" or request.schema
         else cut(write(reply), [reply.text]),
     )
+
+
+def question_row(token: str, run: str, request: Request) -> tuple[Any, ...]:
+    shared = cut(write(request), [message.text for message in request.messages])
+    return (run, request.key, token, None, 0, shared, None)
 
 
 def answer_row(run: str, query: Query[Any], answer: Any) -> tuple[Any, ...]:

@@ -20,6 +20,7 @@ from itertools import chain, islice
 from math import inf
 from operator import itemgetter
 from pathlib import Path
+from secrets import choice
 from time import monotonic
 from typing import Any, NamedTuple, Self, TypeVar
 from urllib.parse import unquote
@@ -78,6 +79,9 @@ def open_store(place: Place) -> store.Store:
 
 
 T = TypeVar("T")
+CheckQuestion = Callable[[codec.Question | None], object]
+"""Raises where a question, None where there is none of that token, is not to be changed."""
+_TOKEN, _TOKEN_LENGTH = "abcdefghijklmnopqrstuvwxyz23456789", 14
 _ALL_COMMANDS: tuple[codec.CommandKind, ...] = ("stop", "accept", "guide")
 _MAX_INTEGER = 2**63 - 1
 _FIRST_PAGE, _MAX_PAGE = 20, 5000
@@ -505,6 +509,42 @@ class Journal:
             return [
                 codec.RecordedTime(datetime.fromisoformat(at), bool(start)) for at, start, _ in rows
             ]
+
+    # Questions that are answered from outside.
+
+    async def post_question(self, run: str, request: Request) -> codec.Question:
+        """The question of a run under this key, stored unless it was; it is on the disk when this returns."""
+        token = "".join(choice(_TOKEN) for _ in range(_TOKEN_LENGTH))
+        return await self._get_writer().commit(run, writer.post_question(token, run, request))
+
+    def questions(self, run: str) -> list[codec.Question]:
+        """Those of a run and its cells that have no reply yet, in the order they were asked in."""
+        return [codec.Question(*row) for row in self._read(sql.QUESTIONS, (run,))]
+
+    def question(self, token: str) -> codec.Question | None:
+        rows = self._read(sql.QUESTION, (token,))
+        return codec.Question(*rows[0]) if rows else None
+
+    def request_of(self, question: codec.Question) -> Request:
+        """What is asked."""
+        ((request,),) = self._read(sql.REQUEST, (question.token,), question.run)
+        with store.journal_errors(self._store, question.run):
+            return codec.read_request(request)
+
+    def take_question(self, token: str, until: float, check: CheckQuestion) -> None:
+        """Note that a question was read and is somebody's for a while, unless `check` raises."""
+        change = writer.change_question(token, check, sql.TAKE_QUESTION, until)
+        self._get_writer().commit_now("", change)
+
+    def answer_question(self, token: str, answer: str, check: CheckQuestion) -> None:
+        """Record the answer to a question, unless `check` raises; it is on the disk when this returns."""
+        change = writer.change_question(token, check, sql.ANSWER_QUESTION, codec.write_text(answer))
+        self._get_writer().commit_now("", change)
+
+    async def free_question(self, token: str) -> None:
+        """Forget how often a question was read."""
+        change = writer.change_question(token, lambda _: None, sql.FREE_QUESTION)
+        await self._get_writer().commit("", change)
 
     # Commands from another terminal.
 

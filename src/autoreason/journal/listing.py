@@ -16,7 +16,7 @@ SUITE_TITLE = "Suite "
 """What the title of a suite's run begins with, before the suite's name."""
 STATES = (
     *("live", "killed", "damaged", "converged", "capped", "done", "accepted"),
-    *("budget", "stopped", "panel_failed", "provider_failed", "metric_failed"),
+    *("budget", "stopped", "waiting", "panel_failed", "provider_failed", "metric_failed"),
 )
 
 

@@ -58,7 +58,7 @@ def _read_everything(journal: Journal, run: str) -> None:
         if event.seq != number:
             raise damage_error(journal.place, f"event {number} is missing", run)
     reads = journal.check_texts, journal.calls, journal.answers, journal.in_flight
-    for read in (*reads, journal.pending_commands, journal.row):
+    for read in (*reads, journal.questions, journal.pending_commands, journal.row):
         read(run)
 
 

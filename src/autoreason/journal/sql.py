@@ -21,7 +21,7 @@ ROLES = get_args(Role)
 APPLICATION_ID = int.from_bytes(b"aure", "big")
 """In the header of every journal, so that no other database is mistaken for one."""
 VERSION = 1
-TABLES = ("runs", "texts", "events", "asked", "replies", "commands")
+TABLES = ("runs", "texts", "events", "asked", "replies", "commands", "questions")
 
 
 # The schema.
@@ -93,7 +93,18 @@ _SCHEMA = """
         taken_by TEXT
     );
     CREATE INDEX commands_of_run ON commands (run);
-    CREATE INDEX commands_pending ON commands (run) WHERE taken_by IS NULL
+    CREATE INDEX commands_pending ON commands (run) WHERE taken_by IS NULL;
+    CREATE TABLE questions (
+        id {number} PRIMARY KEY,
+        run {name} NOT NULL REFERENCES runs (id),
+        key {name} NOT NULL,
+        token {name} NOT NULL UNIQUE,
+        held_until DOUBLE PRECISION,
+        times BIGINT NOT NULL,
+        request TEXT NOT NULL,
+        answer TEXT,
+        UNIQUE (run, key)
+    )
 """
 """Small columns come before large ones: SQLite then reads them without the rest."""
 _IN_SQLITE = {
@@ -128,10 +139,15 @@ COLUMNS = {
     " output bigint, cache_read bigint, cache_write bigint, reasoning bigint, cost text,"
     " seconds double precision, at text, request text, reply text",
     "commands": "run text, kind text, text text, at text, taken_by text",
+    "questions": "run text, key text, token text, held_until double precision, times bigint,"
+    " request text, answer text",
 }
 """What is recorded of a run, in order, with the types of PostgreSQL."""
 _AGAIN = {"texts": " ON CONFLICT DO NOTHING"}
-_PACKED = {("texts", "text"), ("events", "payload"), ("replies", "request"), ("replies", "reply")}
+_PACKED = {
+    *(("texts", "text"), ("events", "payload"), ("replies", "request"), ("replies", "reply")),
+    ("questions", "request"),
+}
 
 
 def columns_of(table: str) -> list[str]:
@@ -292,6 +308,29 @@ ACCEPTED = "SELECT 1 FROM commands WHERE run = ? AND kind = 'accept' LIMIT 1"
 COMMANDED = "SELECT DISTINCT run FROM commands WHERE taken_by IS NULL"
 MARK_TAKEN = "UPDATE commands SET taken_by = ? WHERE id = ?"
 
+# Questions that are answered from outside.
+
+_IS_REPLIED = """
+    EXISTS (SELECT 1 FROM replies AS r WHERE r.run = questions.run AND r.key = questions.key)
+"""
+_QUESTION = f"""
+    SELECT token, run, key, held_until, times, answer, {_IS_REPLIED},
+        (SELECT status FROM runs WHERE id = questions.run)
+    FROM questions
+"""
+QUESTION_OF = f"{_QUESTION} WHERE run = ? AND key = ?"
+QUESTION = f"{_QUESTION} WHERE token = ?"
+# The comment locks the row on PostgreSQL, where two may read it at once.
+LOCK_QUESTION = f"{QUESTION} /* FOR UPDATE */"
+QUESTIONS = f"""
+    {_QUESTION} WHERE (run = ?1 OR {_IS_CELL.format(column="run", suite="?1")})
+    AND NOT {_IS_REPLIED} ORDER BY id
+"""
+REQUEST = "SELECT plain(request) FROM questions WHERE token = ?"
+TAKE_QUESTION = "UPDATE questions SET held_until = ?, times = times + 1 WHERE token = ?"
+ANSWER_QUESTION = "UPDATE questions SET answer = ? WHERE token = ?"
+FREE_QUESTION = "UPDATE questions SET times = 0 WHERE token = ?"
+
 # Leases of workers.
 
 CREATE_LEASES = """
@@ -317,6 +356,7 @@ _TRANSLATIONS = (
     (r"value FROM json_each\((\?\d*)\)", r"json_array_elements_text(\1::json)"),
     (r"\b(?:plain|packed)\(([\w?]+)\)", r"\1"),
     (r"\btotal\(([\w.]+)\)", r"coalesce(sum(\1), 0)"),
+    (r"/\* (FOR UPDATE) \*/", r"\1"),
     (r"\bexact_sum\(([\w.]+)\)", r"coalesce(sum(\1::numeric), 0)"),
     (
         r"^SELECT clock\(\)$",

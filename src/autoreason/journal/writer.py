@@ -19,9 +19,9 @@ from autoreason.errors import (
     UnknownRun,
     WritingFailed,
 )
-from autoreason.exchange import GuidanceQuery
+from autoreason.exchange import GuidanceQuery, Request
 from autoreason.journal import sql
-from autoreason.journal.codec import Command, CommandKind, answer_row, now
+from autoreason.journal.codec import Command, CommandKind, Question, answer_row, now, question_row
 from autoreason.journal.store import Change, Connection, Repeat, Row, Store, closed_error
 
 if TYPE_CHECKING:
@@ -264,6 +264,32 @@ def answer_with_guidance(run: str, query: GuidanceQuery) -> Change[str]:
         add_reply(answer_row(run, query, text))(connection)
         _mark_taken(connection, guides, query.key)
         return text
+
+    return change
+
+
+def post_question(token: str, run: str, request: Request) -> Change[Question]:
+    """Store a question, unless it is there, and return it as it is."""
+
+    def change(connection: Connection) -> Question:
+        where = sql.QUESTION_OF, (run, request.key)
+        if not (rows := connection.execute(*where).fetchall()):
+            insert("questions", question_row(token, run, request))(connection)
+            rows = connection.execute(*where).fetchall()
+        return Question(*rows[0])
+
+    return change
+
+
+def change_question(
+    token: str, check: Callable[[Question | None], object], statement: str, *values: Any
+) -> Change[None]:
+    """Change a question, unless `check` raises, which sees it as nobody else can change it."""
+
+    def change(connection: Connection) -> None:
+        rows = connection.execute(sql.LOCK_QUESTION, (token,)).fetchall()
+        check(Question(*rows[0]) if rows else None)
+        connection.execute(statement, (*values, token))
 
     return change
 

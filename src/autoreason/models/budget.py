@@ -108,6 +108,8 @@ class BudgetTracker:
         self._budget = budget
         self._elapsed = elapsed
         """Working time so far in seconds, that of earlier processes included."""
+        self._began, self._settled = elapsed(), 0
+        """Of this process: what one before had to wait for is no pace."""
         self._limited = budget != Budget()
         self.spent = Spent()
         # Assumed where providers report no usage: it counts towards the limits and is never shown.
@@ -156,6 +158,7 @@ class BudgetTracker:
     def settle(self, reservation: Reservation, reply: Reply) -> None:
         if self._shared:
             self._shared.settle(self._from_shared.pop(reservation), reply)
+        self._settled += 1
         self.carry(reply, reservation.upper)
         self.release(reservation)
 
@@ -208,8 +211,9 @@ class BudgetTracker:
         if budget.calls is not None and used.calls + calls > budget.calls:
             return Shortage("calls", f"{budget.calls - used.calls:,} of {budget.calls:,} calls")
         growth = 1 + Decimal(calls) / used.calls if used.calls else Decimal(1)
-        seconds, more = self._elapsed(), steps / (used.calls or inf)
-        if budget.seconds is not None and seconds * (1 + more) > budget.seconds:
+        seconds = self._elapsed()
+        ahead = (seconds - self._began) * steps / (self._settled or inf)
+        if budget.seconds is not None and seconds + ahead > budget.seconds:
             rest = max(0.0, budget.seconds - seconds)
             return Shortage("seconds", f"{duration(rest)} of {duration(budget.seconds)}")
         # A call is sent only if all that it could take is left, and judges of the last panels read the most.

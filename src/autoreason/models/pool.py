@@ -13,11 +13,14 @@ from autoreason.errors import InvalidInput
 from autoreason.exchange import Model
 from autoreason.models import examples, layers, providers
 from autoreason.models.batch import BatchLog, BatchModel
+from autoreason.models.host import HostModel, Parking
 from autoreason.models.providers import PROVIDERS, Provider, custom, find_key, no_batches
 from autoreason.models.transport import Transport, is_loopback
 from autoreason.models.wire import Check, WireModel
 from autoreason.plugins import describe, is_own, load
 from autoreason.settings import (
+    BY_PROGRAM,
+    HOST,
     INSIDE,
     THROUGH_LITELLM,
     Settings,
@@ -28,6 +31,7 @@ from autoreason.settings import (
 
 if TYPE_CHECKING:
     from autoreason.models.local import LocalModel
+    from autoreason.models.programs import ProgramModel
 
 
 _OWN_WITHOUT_NAME = re.compile(r".*\.py:[^\W\d]\w*")
@@ -56,10 +60,16 @@ def open_model(
         if address != EchoModel.address:
             raise InvalidInput(f"there is no model {address!r}; it is {EchoModel.address}")
         return EchoModel()
+    if name == HOST:
+        return HostModel(address)
     if name in THROUGH_LITELLM:
         from autoreason.models.litellm import LiteLLMModel
 
         return LiteLLMModel(address)
+    if name in BY_PROGRAM:
+        from autoreason.models.programs import ProgramModel
+
+        return ProgramModel(address)
     if is_own(name):
         return _open_own(name, address)
     provider = _provider(name, address, base_url)
@@ -102,7 +112,7 @@ def destination(
     name, model = _parts(address)
     if name in INSIDE:
         return None
-    if name in THROUGH_LITELLM or is_own(name):
+    if name in (HOST, *THROUGH_LITELLM, *BY_PROGRAM) or is_own(name):
         return Destination(name)
     try:
         provider = _provider(name, address, base_url)
@@ -147,7 +157,7 @@ def _parts(address: str) -> tuple[str, str]:
 def _provider(name: str, address: str, base_url: str | None) -> Provider:
     if name in PROVIDERS:
         return PROVIDERS[name]
-    known = [*PROVIDERS, *INSIDE, *THROUGH_LITELLM]
+    known = [*PROVIDERS, *INSIDE, *THROUGH_LITELLM, *BY_PROGRAM, HOST]
     # Another spelling of a name we know would be given its key.
     if base_url and name.lower() not in known:
         provider = custom(name)
@@ -174,9 +184,18 @@ _NO_LIMIT = 1000
 """Models inside the process keep to their own limits."""
 
 
+_PROGRAMS_AT_ONCE = 2
+"""Each takes some 200 MB of memory and a second of processor time, and their use is metered by the hour."""
+
+
 def provider_limiter(name: str) -> layers.ConcurrencyLimiter:
-    provider = PROVIDERS.get(name)
-    return layers.ConcurrencyLimiter(provider.concurrency if provider else _NO_LIMIT)
+    most = _PROGRAMS_AT_ONCE if name in BY_PROGRAM else None
+    return layers.ConcurrencyLimiter(_at_once(name), max_limit=most)
+
+
+def _at_once(name: str) -> int:
+    known = PROVIDERS[name].concurrency if name in PROVIDERS else _NO_LIMIT
+    return _PROGRAMS_AT_ONCE if name in BY_PROGRAM else known
 
 
 class ModelPool:
@@ -213,11 +232,15 @@ class ModelPool:
         """Add the caller's models; they keep the layers they have, and the caller closes them."""
         self._own_models |= {address: layers.UserModel(model) for address, model in models.items()}
 
-    def lend(self, address: str, batches: BatchLog | None = None) -> Model:
-        """The model behind an address; in batches it is asked under the log of the run that asks."""
+    def lend(
+        self, address: str, batches: BatchLog | None = None, parking: Parking | None = None
+    ) -> Model:
+        """The model behind an address, with what it needs of the run that asks where answers may come later."""
         model = self._own_models.get(address)
         if model and self.batch:
             raise no_batches(address)
+        if not model and parking and provider_of(address) == HOST:
+            return HostModel(address, parking)
         model = model or self._layered.get(address)
         if model is None:
             model = self._layered[address] = self._open(address)
@@ -229,10 +252,10 @@ class ModelPool:
         return destination(address, self._server(address), is_object=is_object)
 
     def check_here(self, address: str) -> None:
-        """Raise `InvalidInput` for what this machine lacks: a key, or the weights of a local model."""
+        """Raise `InvalidInput` for what this machine lacks: a key, a program, or the weights of a local model."""
         self.lend(address)
-        if address.startswith("local/") and address in self._bare:
-            cast("LocalModel", self._bare[address]).check()
+        if provider_of(address) in ("local", *BY_PROGRAM) and address in self._bare:
+            cast("LocalModel | ProgramModel", self._bare[address]).check()
 
     async def check(self, address: str) -> Check:
         """Whether a model can be reached, takes our key and exists; asks it nothing."""
@@ -267,8 +290,7 @@ class ModelPool:
     def steps(self, calls: int) -> int:
         """How many times as long as one the calls of two panels take, as many at once as providers allow."""
         names = {provider_of(address) for address in self._layered}
-        known = [PROVIDERS[name].concurrency for name in names if name in PROVIDERS]
-        at_once = 1 if "local" in names else min(known, default=_NO_LIMIT)
+        at_once = 1 if "local" in names else min(map(_at_once, names), default=_NO_LIMIT)
         return min(calls, 1 - -calls // at_once)
 
     async def close(self) -> None:

@@ -32,8 +32,8 @@ class Moment(NamedTuple):
     before: str | None = None
     """What the text is compared with."""
     round: int | None = None
-    ballots: int = 0
-    """Rankings of the round, or of the review, that are in."""
+    is_cast: bool = False
+    """Whether a ranking of the round, or of the review, comes in."""
     problems: tuple[CritiqueProblem, ...] = ()
     """What the critic has marked in the text."""
     called: str = ""
@@ -113,12 +113,12 @@ def _round(chapter: Chapter, one: RecordedPass) -> Iterator[Moment]:
         else:
             article = "The" if step in left else "A"
             yield so_far._replace(sentence=f"{article} {name} is {dropped(step)}.")
-    for at, ballot in enumerate(one.ballots, 1):
-        yield so_far._replace(sentence=_vote(ballot, chapter.describe), ballots=at)
+    for ballot in one.ballots:
+        yield so_far._replace(sentence=_vote(ballot, chapter.describe), is_cast=True)
     if decided := one.decided:
         row = f": {numeral(decided.streak)} in a row" if decided.survived else ""
         said = f"{capital(chapter.sentence)}{row}."
-        last = so_far._replace(sentence=said, ballots=len(one.ballots))
+        last = so_far._replace(sentence=said)
         if decided.winner == "A":
             last = last._replace(kind="kept")
         elif decided.winner:
@@ -128,12 +128,11 @@ def _round(chapter: Chapter, one: RecordedPass) -> Iterator[Moment]:
 
 
 def _review(chapter: Chapter, so_far: Moment, among: str) -> Iterator[Moment]:
-    ballots = chapter.step.ballots
-    for at, ballot in enumerate(ballots, 1):
+    for ballot in chapter.step.ballots:
         said = f"{among}, {_vote(ballot, chapter.describe)}"
-        yield so_far._replace(sentence=said, ballots=at)
+        yield so_far._replace(sentence=said, is_cast=True)
     if chapter.left:
-        end = so_far._replace(sentence=f"{capital(chapter.sentence)}.", ballots=len(ballots))
+        end = so_far._replace(sentence=f"{capital(chapter.sentence)}.")
         yield end._replace(text=chapter.left.text, before=so_far.text) if chapter.back else end
 
 

@@ -1,10 +1,13 @@
-"""Texts, changes and marks of a page, each rendered once and shown in every place that names it."""
+"""Texts, changes and marks of a page, in blocks that are kept once and shown in every place that names them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from html import unescape
+from itertools import count as count_from
+from itertools import takewhile
 
 from markupsafe import Markup
 
@@ -14,6 +17,7 @@ from autoreason.events import CritiqueProblem
 from autoreason.parsing.critiques import Prose
 from autoreason.report import changes, markdown
 from autoreason.report.numbers import count
+from autoreason.report.page import spell_out
 
 _START, _END = "\ufdd0", "\ufdd1"
 """Characters that mean nothing, so that no text loses a word by going without them."""
@@ -22,34 +26,92 @@ _AROUND = " \t\n*_`#>+-"
 """What a mark neither begins nor ends with: it would break the Markdown that it stands in."""
 _NUMBER = re.compile(r"^[ \t>]*\d{1,9}[.)](?:[ \t]|$)", re.MULTILINE)
 """Of an item; a mark begins behind it."""
+_TAG = re.compile(r"<(/?)(\w+)[^>]*>")
+_ALONE = ("br", "hr")
+_OWN = re.compile(r' (data-\w+|aria-label|href|start)="([^"]*)"')
+"""Attributes that few elements have in common."""
+_BETWEEN = re.compile(r">\s*\n\s*<")
+_BRACES = {ord("{"): "{{", ord("}"): "{}"}
+_SIGNS = {ord("<"): "{(", ord("\n"): "{/"}
+_LAST = re.compile(r"(?<!\{)\}+$")
+_LETTERS = "".join(map(chr, (*range(0x3D, 0x7B), *range(0xA1, 0x500))))
+_WHOLE = re.compile(r"(<(\w+)[^>]*>)<(del|ins)>([^<]*)</\3>(</\2>)")
+"""A block that went or came as a whole."""
 LONGEST = 200_000
 """Characters beyond which a text is shown as written: a renderer would take seconds over it."""
 
 
-class Fragments(dict[str, Markup]):
-    """Pieces of HTML under short names; what is asked for twice is made once."""
+class Fragments:
+    """Parts of a page, of which each is a number, packed for the script that makes them when they are opened.
+
+    Every block of HTML is a line, which is there once, whatever parts have it: `{` and a letter begin an element, `}`
+    ends it, and those at the end go without. An element `data` is an attribute of the one around it. Every part is a
+    line of runs: so many new blocks, or as many as stand so far back in the row of all parts, as in `2,140.12,d7.3,i1`;
+    `d` and `i` are before blocks that went or came as a whole.
+    """
 
     def __init__(self) -> None:
-        self._name = cache(self._make)
+        self.tags: dict[str, str] = {}
+        """Their letters."""
+        self.blocks: dict[str, int] = {}
+        self.parts: list[str] = []
+        self._row: list[int] = []
+        self._stood: dict[int, int] = {}
+        """Where in the row a block is, the last time."""
+        self._packed = cache(self._pack_tag)
+        self.add = cache(self._add)
+        """The number of some HTML, or of what makes it and of what."""
         self.words = cache(lambda text: count(count_words(text), "word"))
         """`141 words`."""
 
-    def text(self, text: str) -> str:
-        """A text in Markdown."""
-        return self._name(render, text)
+    def _add(self, html: str | Callable[..., str], *about: object) -> int:
+        if callable(html):
+            html = html(*about)
+        items, runs = list[tuple[str, int]](), list[str]()
+        for element in split_elements(_BETWEEN.sub("><", spell_out(html))):
+            whole = _WHOLE.fullmatch(element)
+            block, how = (whole.expand(r"\1\4\5"), whole[3][0]) if whole else (element, "")
+            items.append((how, self.blocks.setdefault(self._pack(block), len(self.blocks))))
+        while items:
+            how, first = items[0]
+            start = self._stood.get(first)
+            beside = count_from(first) if start is None else self._row[start : start + len(items)]
+            pairs = zip(items, ((how, each) for each in beside), strict=False)
+            run = [block for (_, block), _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
+            back = "" if start is None else f"{len(self._row) - start}."
+            runs.append(f"{how}{back}{len(run)}")
+            self._stood |= {block: at for at, block in enumerate(run, len(self._row))}
+            self._row += run
+            del items[: len(run)]
+        self.parts.append(",".join(runs))
+        return len(self.parts) - 1
 
-    def change(self, before: str, after: str, reasons: changes.Reasons | None = None) -> str:
-        """The way from one text to another, and why."""
-        return self._name(_changes, before, after, tuple((reasons or {}).items()))
+    def _pack(self, html: str) -> str:
+        packed = unescape(_TAG.sub(lambda tag: self._packed(tag[0]), html.translate(_BRACES)))
+        return _LAST.sub("", packed.translate(_SIGNS))
 
-    def marked(self, text: str, problems: Sequence[CritiqueProblem]) -> str:
-        """A text with the critic's marks at the words it quotes."""
-        return self._name(mark, text, tuple(problems))
+    def _pack_tag(self, tag: str) -> str:
+        if tag.startswith("</"):
+            return "}"
+        begun = self._begin(_OWN.sub("", tag[1:-1]))
+        for name, value in _OWN.findall(tag):
+            attribute = self._begin(f'data value="{name}"')
+            begun += f"{attribute}{value}}}"
+        return begun + "}" * (tag[1:-1] in _ALONE)
 
-    def _make(self, make: Callable[..., Markup], *about: object) -> str:
-        name = f"f{len(self)}"
-        self[name] = make(*about)
-        return name
+    def _begin(self, tag: str) -> str:
+        return "{" + self.tags.setdefault(tag, _LETTERS[len(self.tags)])
+
+
+def split_elements(html: str) -> Iterator[str]:
+    """The outermost elements of HTML of ours; of lists without numbers their items."""
+    depth = start = 0
+    for tag in _TAG.finditer(html):
+        depth += 0 if tag[2] in _ALONE else -1 if tag[1] else 1
+        if not depth:
+            element, start = html[start : tag.end()].strip(), tag.end()
+            is_list = element.startswith("<ul>")
+            yield from split_elements(element[4:-5]) if is_list else [element]
 
 
 def render(text: str) -> Markup:
@@ -58,10 +120,11 @@ def render(text: str) -> Markup:
     return Markup(markdown.render(text))
 
 
-def _changes(before: str, after: str, why: Iterable[tuple[str, str]]) -> Markup:
+def compare(before: str, after: str, reasons: changes.Reasons | None = None) -> Markup:
+    """The changes, with the reasons for them."""
     if max(len(before), len(after)) > LONGEST:
         return Markup("<p>The texts are too long to compare.</p>")
-    return Markup(changes.to_html(before, after, dict(why)))
+    return Markup(changes.to_html(before, after, reasons))
 
 
 def find_quotes(text: str, problems: Sequence[CritiqueProblem]) -> list[tuple[int, int, int]]:
@@ -91,7 +154,7 @@ def _is_around(sign: str, outside: str) -> bool:
 
 
 def mark(text: str, problems: Sequence[CritiqueProblem]) -> Markup:
-    """Safe HTML of a text with numbered marks; a mark that crosses a tag is closed before it and goes on behind it."""
+    """Safe HTML of a text with numbered marks; a mark ends before every tag and goes on behind it."""
     if len(text) > LONGEST:
         return render(text)
     # Neither sign may come from the text; one that is exchanged for another leaves all positions as they are.
@@ -103,16 +166,14 @@ def mark(text: str, problems: Sequence[CritiqueProblem]) -> Markup:
         at = end
     html = markdown.render("".join([*parts, text[at:]]))
     numbers = iter([number for number, *_ in spans])
-    inside, number, done = False, 0, []
+    number, done = 0, []
     for piece in _BOUNDARY.split(html):
         if piece == _START:
-            inside, number = True, next(numbers, 0)
-            done.append("<mark>")
+            number = next(numbers, 0)
         elif piece == _END:
-            done.append(f"</mark><sup>{number}</sup>" if inside else "")
-            inside = False
-        elif inside and piece.startswith("<"):
-            done.append(f"</mark>{piece}<mark>")
+            done.append(f"<sup>{number}</sup>" if number else "")
+            number = 0
         else:
-            done.append(piece)
-    return Markup("".join([*done, "</mark>" if inside else ""]).replace("<mark></mark>", ""))
+            is_marked = number and piece.strip() and not piece.startswith("<")
+            done.append(f"<mark>{piece}</mark>" if is_marked else piece)
+    return Markup("".join(done))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import groupby, pairwise
+from itertools import groupby, pairwise, zip_longest
 from typing import NamedTuple
 
 from autoreason.characters import in_markup
@@ -148,48 +148,44 @@ def _sentences(text: str) -> list[Sentence]:
 
 _WIDE, _LEAST, _MOST = 900, 132, 220
 """Of the drawing, and of a column with its bands at least and at most."""
-_HEIGHT, _TOP, _BAR, _GAP = 330, 26, 56, 2
-"""In all, of the names above, of a bar, and between two bars."""
+_HEIGHT, _TOP, _GAP = 330, 26, 2
+"""In all, of the names above, and between two bars."""
+_MOST_COLUMNS = 40
+"""Beyond which the texts of some rounds are left out, but for the last."""
 
 
 def draw(river: River) -> str:
     """The river as SVG: a column for each text, a bar for each sentence, a band to where it lives on."""
-    line = (_HEIGHT - _TOP) / max(1, *(len(each.sentences) for each in river.columns))
-    step = round(min(_MOST, max(_LEAST, _WIDE / len(river.columns))))
-    width = step * (len(river.columns) - 1) + _BAR + 40
-    thick = line - min(_GAP, line / 3)
-    rows = [
-        {e.key: round(_TOP + thick / 2 + line * at, 1) for at, e in enumerate(column.sentences)}
-        for column in river.columns
-    ]
+    columns = [*river.columns[: -1 : -(-len(river.columns) // _MOST_COLUMNS)], river.columns[-1]]
+    most = max(1, *(len(each.sentences) for each in columns))
+    step = round(min(_MOST, max(_LEAST, _WIDE / len(columns))))
+    width = step * len(columns) - step // 2
     names, bars, bands = "", defaultdict[str, str](str), defaultdict[str, str](str)
-    for at, (column, before) in enumerate(zip(river.columns, [{}, *rows], strict=False)):
-        x = at * step
-        names += f'<text x="{x}" y="14">{in_markup(column.name)}</text>'
-        for kind, run in groupby(column.sentences, lambda each: river.birth(each).kind):
-            keys = [each.key for each in run]
-            y = rows[at][keys[0]] - thick / 2
-            bars[kind] += f"M{x + _BAR / 2:g} {y:.1f}v{line * len(keys):.1f}"
-            for key in (each for each in keys if each not in before):
-                bands[kind] += _band(x + _BAR, [row.get(key) for row in rows[at:]], step)
-    # All bands of a kind are one line as thick as a sentence is high, all its bars a line in dashes.
-    dashes = f'stroke-width="{_BAR}" stroke-dasharray="{thick:.3f} {line - thick:.3f}"'
+    # A sentence is one high; a bar is four wide, and a band six.
+    for at, (column, after) in enumerate(zip_longest(columns, columns[1:])):
+        names += f'<text x="{at * step}" y="14">{in_markup(column.name)}</text>'
+        there = {each.key: row for row, each in enumerate(after.sentences if after else ())}
+        downs = [
+            there[each.key] - row if each.key in there else None
+            for row, each in enumerate(column.sentences)
+        ]
+        kinds, top = (river.birth(each).kind for each in column.sentences), 0
+        # Neighbours that stay beside each other have one band; that of those that go is short.
+        for (kind, down), run in groupby(zip(kinds, downs, strict=True)):
+            high, wide = len([*run]), 1 if down is None else 6
+            to, back = f"h{wide}", f"h-{wide}"
+            if down:
+                to, back = f"c3 0 3 {down} 6 {down}", f"c-3 0-3 {-down}-6 {-down}"
+            bars[kind] += f"M{10 * at + 2} {top}v{high}"
+            bands[kind] += f"M{10 * at + 4} {top}{to}v{high}{back}z" if after else ""
+            top += high
+    gap = min(_GAP * most / (_HEIGHT - _TOP), 1 / 3)
+    dashes = f'stroke-width="4" stroke-dasharray="{1 - gap:.3f} {gap:.3f}"'
     paths = "".join(f'<path class="{kind} band" d="{path}"/>' for kind, path in bands.items())
     paths += "".join(f'<path class="{kind}" {dashes} d="{path}"/>' for kind, path in bars.items())
+    scale = f"translate(0 {_TOP}) scale({step / 10} {(_HEIGHT - _TOP) / most:.4f})"
     return (
         f'<svg class="river" viewBox="0 0 {width} {_HEIGHT}" width="{width}" role="img" '
-        f'stroke-width="{thick:.1f}" aria-label="Sentences of the text after each round that '
-        f'changed it, by where they come from">{names}{paths}</svg>'
+        f'aria-label="Sentences of the text after each round that changed it, by where they come '
+        f'from">{names}<g transform="{scale}">{paths}</g></svg>'
     )
-
-
-def _band(x: int, heights: Sequence[float | None], step: int) -> str:
-    """From one column to the next, as long as the sentence is there; what goes leaves a stub."""
-    mid, path = (step - _BAR) / 2, f"M{x} {heights[0]}"
-    for here, after in pairwise(heights):
-        if here is None or after is None:
-            return f"{path}h20"
-        down = round(after - here, 1)
-        bend = f"c{mid:g} 0 {mid:g} {down:g} {2 * mid:g} {down:g}h{_BAR}"
-        path += bend if down else f"h{step}"
-    return path

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from autoreason.contract import count_words
 from autoreason.events import Slot
 from autoreason.exchange import Spent
+from autoreason.pages import fragments
 from autoreason.pages.film import moments
-from autoreason.pages.fragments import Fragments
 from autoreason.pages.judge_map import map_judges
 from autoreason.pages.recount import RULES, recount_all
 from autoreason.pages.river import draw, trace
@@ -21,31 +21,14 @@ from autoreason.parsing.documents import share_kept
 from autoreason.report.numbers import capital, count, listed, money
 from autoreason.report.page import fill_page
 from autoreason.stats.shares import sign_test
-from autoreason.story import CONFIRMATION, RecordedPass, RecordedReview, Story
-from autoreason.tournament import edits, statements
+from autoreason.story import CONFIRMATION, RecordedPass, Story
+from autoreason.tournament import edits, rounds, statements
 from autoreason.tournament.endings import describe_length, short_run, spending, the_draft, took
-from autoreason.tournament.rounds import (
-    Chapter,
-    is_new_draft,
-    name_compared,
-    name_origin,
-    name_text,
-    short_name,
-    tell,
-    unblind,
-)
 from autoreason.tournament.voting import QUARTERS
 from autoreason.wording import KINDS, SEVERITIES, TextKind, kind_of, numeral
 
 _LITTLE_LEFT = 0.4
 """Of the result's wording that is the draft's, below which a comparison word by word is hard to read."""
-_ROLES = {
-    "author": "Drafts",
-    "critic": "Critics",
-    "reviser": "Rewrites",
-    "synthesizer": "Merges",
-    "judge": "Judges",
-}
 
 
 def run_page(
@@ -74,7 +57,7 @@ def run_page(
     result = story.text or ""
     decided = [each.decided for each in story.passes if each.decided]
     known = story.task.knowledge if story.task else None
-    chapters = tell(story)
+    chapters = rounds.tell(story)
     return fill_page(
         Path(__file__).parent / "assets/run.html",
         title=story.title or f"Run {run}",
@@ -90,7 +73,6 @@ def run_page(
         little_left=draft is not None and share_kept(result, draft) < _LITTLE_LEFT,
         chapters=chapters,
         contests=any(one.verdict for one in story.passes),
-        sampling=story.is_sampling,
         firsts=Counter(each.ranking[0] for each in story.closing_ballots if each.ranking),
         film=moments(story),
         votes=[*_blind_votes(chapters, story, run)],
@@ -103,22 +85,19 @@ def run_page(
         records=statements.records_table(known, story) if known and known.shown else None,
         points=statements.passes_table(decided) if any(e.verdict for e in decided) else None,
         about=about or {},
-        pieces=Fragments(),
+        pieces=fragments.Fragments(),
+        fragments=fragments,
         kinds=KINDS,
         severities=SEVERITIES,
-        roles=_ROLES,
         rules=RULES,
         statements=statements,
         left_out=_left_out,
-        name_fresh=partial(name_compared, story=story),
+        name_fresh=partial(rounds.name_compared, story=story),
+        rounds=rounds,
         draw=draw,
         in_short=in_short,
         money=money,
-        name_text=name_text,
-        ranked=ranked,
-        short_name=short_name,
         texts_of=texts_of,
-        unblind=unblind,
         edits=edits,
     )
 
@@ -143,7 +122,9 @@ def describe_fresh_judges(story: Story) -> str:
     said = "Fresh judges were not asked before and do not know which text is the draft."
     asked = Counter(statements.heard(panel.ballots)).items()
     if len(asked) > 1:
-        each = [f"{short_name(name)}, asked {count(number, 'time')}" for name, number in asked]
+        each = [
+            f"{rounds.short_name(name)}, asked {count(number, 'time')}" for name, number in asked
+        ]
         said += f" Here: {listed(each)}."
     found = story.delivered.evidence.preference if story.delivered else None
     if found and (found.low > 0.5 or found.high < 0.5):
@@ -155,10 +136,10 @@ def describe_fresh_judges(story: Story) -> str:
 # ---- rounds and reviews ----------------------------------------------------------------------
 
 
-def in_short(chapter: Chapter) -> str:
+def in_short(chapter: rounds.Chapter) -> str:
     """A round or a review in two or three words."""
     if chapter.left and chapter.is_review:
-        return f"{'back to ' if chapter.back else ''}{name_origin(chapter.left)}"
+        return f"{'back to ' if chapter.back else ''}{rounds.name_origin(chapter.left)}"
     return chapter.outcome.partition(",")[0].partition(":")[0].removeprefix("the ")
 
 
@@ -166,68 +147,52 @@ class ShownText(NamedTuple):
     mark: str
     kind: TextKind
     text: str
+    points: str = ""
+    """In a review, as the next."""
+    firsts: int = 0
 
 
-def texts_of(chapter: Chapter, story: Story) -> dict[str, ShownText]:
-    """Those that judges rank."""
+def texts_of(chapter: rounds.Chapter, story: Story) -> dict[str, ShownText]:
+    """Those that judges rank; of a review best first, those of its second stage before others."""
     if isinstance(step := chapter.step, RecordedPass):
         slots: tuple[Slot, ...] = ("A", *step.candidates)
         kinds = {slot: step.kind(slot, first=chapter.first) for slot in slots}
         return {s: ShownText(KINDS[kind].mark, kind, step.text(s)) for s, kind in kinds.items()}
-    texts: dict[str, ShownText] = {}
-    for each in step.decided.texts if step.decided else story.incumbents:
+    decided, texts = step.decided, dict[str, ShownText]()
+    points = decided.verdict.scores if decided and decided.verdict else {}
+    worth = QUARTERS if decided and decided.weights else 1
+    firsts = Counter(each.ranking[0] for each in step.last_stage if each.ranking)
+    ranked = decided.texts if decided else story.incumbents
+    for each in sorted(ranked, key=lambda text: -points.get(text.name, -1)):
         kind: TextKind = "kept" if each.since else "draft"
-        texts[each.name] = ShownText(str(each.since or KINDS[kind].mark), kind, each.text)
+        name, sign = each.name, str(each.since or KINDS[kind].mark)
+        shown = f"{points[name] / worth:g}" if name in points else "–"
+        texts[name] = ShownText(sign, kind, each.text, shown, firsts[name])
     return texts
 
 
-def ranked(review: RecordedReview) -> list[tuple[str, str, int]]:
-    """Its texts, best first, with points and first places; those of the second stage before others."""
-    decided = review.decided
-    if decided is None:
-        return []
-    points = decided.verdict.scores if decided.verdict else {}
-    worth = QUARTERS if decided.weights else 1
-    firsts = Counter(each.ranking[0] for each in review.last_stage if each.ranking)
-    best = sorted((each.name for each in decided.texts), key=lambda name: -points.get(name, -1))
-    shown = ((name, f"{points[name] / worth:g}" if name in points else "–") for name in best)
-    return [(name, score, firsts[name]) for name, score in shown]
+def _blind_votes(
+    chapters: Sequence[rounds.Chapter], story: Story, run: str
+) -> Iterator[tuple[int, rounds.Chapter, Sequence[tuple[str, str]]]]:
+    """Of each round with a vote its texts in an order that says nothing, and what is said to who puts one first.
 
-
-class BlindText(NamedTuple):
-    """A text to judge before one looks."""
-
-    slot: str
-    said: str
-    """To who puts it first."""
-
-
-class BlindVote(NamedTuple):
-    number: int
-    """Of the round; 0 is the last review."""
-    chapter: Chapter
-    texts: Sequence[BlindText]
-    """In an order that says nothing."""
-
-
-def _blind_votes(chapters: Sequence[Chapter], story: Story, run: str) -> Iterator[BlindVote]:
-    """Of each round with a vote all texts; where no round has one, three of the last review."""
+    Where no round has a vote, three texts of the last review; its number is 0.
+    """
     judged = [each for each in chapters if each.step.decided and each.step.decided.verdict]
-    rounds = [each for each in judged if not each.is_review]
-    for each in rounds or judged[-1:]:
+    contests = [each for each in judged if not each.is_review]
+    for each in contests or judged[-1:]:
         assert each.step.decided is not None
         assert each.step.decided.verdict is not None
-        number = each.step.number if rounds else 0
+        number = each.step.number if contests else 0
         slots = sorted(each.step.decided.verdict.scores)
-        if isinstance(each.step, RecordedReview):
-            others = (name for name, *_ in ranked(each.step))
-            best = [story.incumbents[0].name, story.origin, *others]
+        if each.is_review:
+            best = [story.incumbents[0].name, story.origin, *texts_of(each, story)]
             slots = [name for name in dict.fromkeys(best) if name in slots][:3]
         random.Random(f"{run} {number}").shuffle(slots)
         cast = [ballot.ranking for ballot in each.step.ballots if ballot.ranking]
         own = [[name for name in ranking if name in slots] for ranking in cast]
         firsts = [ranking[0] for ranking in own if len(ranking) == len(slots)]
-        among = "" if rounds else "of these texts, "
+        among = "" if contests else "of these texts, "
         won = str(each.step.decided.winner)
         texts = []
         for slot in slots:
@@ -236,8 +201,8 @@ def _blind_votes(chapters: Sequence[Chapter], story: Story, run: str) -> Iterato
             who = "every judge" if same == len(firsts) else some
             so = f"{capital(f'{among}so did {who}')}." if same else "No judge did."
             chose = "" if slot == won else f" The judges together chose {each.describe(won)}."
-            texts.append(BlindText(slot, f"You put {each.describe(slot)} first. {so}{chose}"))
-        yield BlindVote(number, each, texts)
+            texts.append((slot, f"You put {each.describe(slot)} first. {so}{chose}"))
+        yield number, each, texts
 
 
 def _left_out(one: RecordedPass, first: bool) -> Iterator[str]:
@@ -250,7 +215,7 @@ def _left_out(one: RecordedPass, first: bool) -> Iterator[str]:
             yield f"{name} was written without a look at the text so far"
     left_out = Counter[tuple[str, str]]()
     for each in one.dropped:
-        kind = kind_of(each.slot, first=first, fresh=is_new_draft(each, one))
+        kind = kind_of(each.slot, first=first, fresh=rounds.is_new_draft(each, one))
         why = statements.violations(each.violations) or statements.DROPPED[each.reason]
         left_out["a new draft" if kind == "new" else KINDS[kind].the, why] += 1
     for (name, why), times in left_out.items():

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 
-from autoreason.pages.listed import OUTCOMES, Kind, ListedRun, describe_length
+from autoreason.pages.listed import OUTCOMES, ListedRun, describe_length
 from autoreason.report.numbers import money
 from autoreason.report.page import fill_page
 from autoreason.tournament.endings import short_run
@@ -14,13 +14,6 @@ from autoreason.wording import KINDS
 
 LIST_MARK = "<!-- a list of runs, by autoreason -->"
 """By which such a page is known when it is written again."""
-_KINDS: dict[Kind, str] = {
-    "text": "Texts",
-    "program": "Programs",
-    "research": "Research",
-    "comparison": "Comparisons",
-    "judging": "Judging",
-}
 
 
 def runs_page(runs: Sequence[ListedRun], addresses: Mapping[str, str]) -> str:
@@ -34,8 +27,7 @@ def runs_page(runs: Sequence[ListedRun], addresses: Mapping[str, str]) -> str:
         running=sum(each.outcome == "running" for each in runs),
         spent=money(sum(known, Decimal(0))),
         unknown=len(runs) - len(known),
-        kinds={kind: name for kind, name in _KINDS.items() if kind in {e.kind for e in runs}},
-        outcomes={name: OUTCOMES[name] for name in OUTCOMES if name in {e.outcome for e in runs}},
+        outcomes=OUTCOMES,
         marks=KINDS,
         money=money,
         short_run=short_run,

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 ASSETS = Path(__file__).parent / "assets"
+_NOTES = re.compile(r"/\*(?s:.*?)\*/|^\s*//.*|^\s+", re.MULTILINE)
+_SPACES = re.compile(r"\n|(?<=[:,]) | (?=\{)")
+"""Of a style, those that nobody needs who does not change it."""
 _SPELLED_OUT = re.compile(r"<(U\+[0-9A-F]{4})>")
 
 
@@ -29,7 +32,7 @@ def fill_page(template: Path, *, title: str, styles: Sequence[Path] = (), **valu
     return fill(
         ASSETS / "page.html",
         title=title,
-        style=Markup("\n".join(map(read_asset, sheets))),
+        style=Markup(_SPACES.sub("", "\n".join(map(read_asset, sheets)))),
         script=Markup(script),
         digest=b64encode(sha256(script.encode()).digest()).decode(),
         main=Markup(_render(template, {"title": title, **values})),
@@ -38,8 +41,12 @@ def fill_page(template: Path, *, title: str, styles: Sequence[Path] = (), **valu
 
 def fill(template: Path, **values: object) -> str:
     """HTML from a template; of the values only `Markup` is taken as HTML."""
-    # Escaping alone would leave signs that reorder a text or steer a terminal.
-    return _SPELLED_OUT.sub(r"&lt;\1&gt;", for_xml(_render(template, values)))
+    return spell_out(_render(template, values))
+
+
+def spell_out(html: str) -> str:
+    """HTML without signs that reorder a text or steer a terminal, which escaping alone would leave."""
+    return _SPELLED_OUT.sub(r"&lt;\1&gt;", for_xml(html))
 
 
 def _render(template: Path, values: dict[str, object]) -> str:
@@ -54,8 +61,8 @@ def link_to(page: str, url: str, name: str) -> str:
 
 @cache
 def read_asset(path: Path) -> str:
-    """A style or a script of ours."""
-    return path.read_text("utf-8").strip()
+    """A style or a script of ours, without what is there for who changes it."""
+    return _NOTES.sub("", path.read_text("utf-8")).strip()
 
 
 @cache

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 NOTHING_KNOWN: Mapping[str, str] = {}
+_MOST_LINES = 5
+"""Of an ending."""
 
 
 class Report:
@@ -179,6 +181,15 @@ class Report:
         for section in self.sections():
             if not section.detail:
                 yield from _section_lines(section, width)
+
+
+def add_warnings(lines: Sequence[str], warnings: Sequence[str]) -> list[str]:
+    """An ending with what is to be known of it, the most important first; where there is more, as much as fits."""
+    room = _MOST_LINES - len(lines) - 1
+    last = " ".join(warnings[room:])
+    if len(last) > WIDEST and warnings[room + 1 :]:
+        last = f"{warnings[room]} · more: see show --evidence"
+    return [*lines, *warnings[:room], *filter(None, [last])]
 
 
 def _fenced(text: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from time import monotonic
+from time import monotonic, time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from autoreason.errors import (
@@ -19,6 +19,7 @@ from autoreason.errors import (
     InvalidInput,
     ProviderFailed,
     Stopped,
+    Waiting,
 )
 from autoreason.exchange import (
     BudgetQuery,
@@ -35,14 +36,17 @@ from autoreason.exchange import (
     Service,
 )
 from autoreason.journal import Journal
+from autoreason.journal.run_names import owning_run
 from autoreason.keys import Key
 from autoreason.models.batch import BatchLog
 from autoreason.models.batch_interface import BatchNote
 from autoreason.models.budget import BudgetTracker, CostBound
+from autoreason.models.host import HostModel, Parking
 from autoreason.models.layers import STOPPED, InterruptibleCall, idle_section
 from autoreason.models.pool import ModelPool
 from autoreason.models.providers import rates
 from autoreason.report.numbers import count
+from autoreason.run.host import MAX_LEASES, given_up
 from autoreason.run.record import Memory
 from autoreason.run.result import StopSwitch
 
@@ -79,12 +83,14 @@ class Asker:
         self.budget_tracker.carry_used(CostBound(len(self._abandoned), 0, None))
         notes = self.memory.questions(BatchNote)
         self._batches = BatchLog(run, notes, lambda note: journal.record_answer(run, note, ""))
+        self._parking = Parking(self._post, self._end_of_parked)
         self.look_for_commands()
 
     async def __call__(self, request: Request | Query[Any]) -> Any:
-        if isinstance(request, Query):
-            return await self._answer(request)
-        return await self._reply(request)
+        with self._parking.busy():
+            if isinstance(request, Query):
+                return await self._answer(request)
+            return await self._reply(request)
 
     async def _answer(self, query: Query[Any]) -> Any:
         if not isinstance(query, BudgetQuery | GuidanceQuery):
@@ -129,7 +135,8 @@ class Asker:
         upper = self.budget_tracker.bound(request, rates(request.model, batch=self.pool.batch))
         if request.key in self._abandoned:
             upper = upper._replace(calls=0)
-        reservation = await self.budget_tracker.reserve(upper)
+        with self._parking.busy(-1):
+            reservation = await self.budget_tracker.reserve(upper)
         try:
             # What was reserved may have become free only because the run ends.
             self._check_commands()
@@ -170,9 +177,10 @@ class Asker:
         started = monotonic()
         if self.on_signal:
             self.on_signal(CallStarted(request.key, request.role, request.model))
-        self.journal.record_request(self.run, request)
+        model = self.pool.lend(request.model, self._batches, self._parking)
+        if not (isinstance(model, HostModel) and request.key in self._abandoned):
+            self.journal.record_request(self.run, request)
         try:
-            model = self.pool.lend(request.model, self._batches)
             return await self._interruptible(model.ask(request, self.on_signal), timed=True)
         except (Interruption, CallFailed) as error:
             if self.on_signal:
@@ -183,6 +191,23 @@ class Asker:
             # Other parts stop at their next call instead of failing one by one.
             self._provider_error = str(error)
             raise ProviderFailed(self._provider_error) from error
+
+    async def _post(self, request: Request) -> str | None:
+        """Ask from outside: the answer to a question, which is stored before anybody can see it."""
+        question = await self.journal.post_question(self.run, request)
+        if given_up(question, time()):
+            await self.journal.free_question(question.token)
+            raise ProviderFailed(
+                f"a question was taken {MAX_LEASES} times and never answered; look why, then "
+                f"`autoreason host next {owning_run(self.run)}`"
+            )
+        return question.answer
+
+    def _end_of_parked(self, number: int) -> Interruption:
+        if self._provider_error:
+            return ProviderFailed(self._provider_error)
+        waits = f"{count(number, 'question')} {'wait' if number > 1 else 'waits'} for an answer"
+        return Waiting(f"{waits}; `autoreason host next {owning_run(self.run)}` goes on")
 
     async def _serve(self, query: Query[Any]) -> Any:
         """Where it costs nothing, such as running programs, a run that is stopped does not wait for it."""
@@ -240,6 +265,8 @@ class Asker:
             raise Stopped(self.cut or STOPPED)
         if self._provider_error:
             raise ProviderFailed(self._provider_error)
+        if over := self._parking.over:
+            raise self._end_of_parked(over)
 
     def _signal_end(self, request: Request, reply: Reply, *, replayed: bool = False) -> None:
         if self.on_signal:

@@ -24,7 +24,7 @@ from autoreason.report.numbers import count, duration, listed, money, percent
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.run.record import first_requests
 from autoreason.run.verbs import PanelOptions
-from autoreason.settings import Budget, Models, Settings, make_settings
+from autoreason.settings import BY_PROGRAM, Budget, Models, Settings, make_settings, provider_of
 from autoreason.strategies import job_class
 from autoreason.task import Metric, Task
 from autoreason.tournament.endings import describe_limit
@@ -102,8 +102,9 @@ class RunEstimate(Report):
             ("cost", "free" if self._is_free else _describe(self.cost, money)),
         ]
         if self.cost is None and self.unpriced:
-            why = f"the price of {' and '.join(self.unpriced)} is not known"
-            rows[-1] = ("cost", f"unknown: {why}")
+            why = f"unknown: the price of {' and '.join(self.unpriced)} is not known"
+            own = all(provider_of(each) in BY_PROGRAM for each in self.unpriced)
+            rows[-1] = ("cost", "no price: your own subscription" if own else why)
         if extra := self._max_reasoning():
             rows.append(("reasoning", f"up to {extra} more, which is charged as output"))
         if self.paid.likely < 1:
@@ -149,22 +150,15 @@ def _describe(span: Span[Any] | None, show: Callable[[Any], str] = "{:,}".format
 async def estimate_run(
     task: Task, settings: Settings, prompts: PromptSet | None = None
 ) -> RunEstimate:
-    kind = job_class(settings.job)
     prompts = prompts or built_in(writes=settings.job.writes or settings.job.steps_write)
     requests = await first_requests(task, settings, prompts)
     unknown = RunEstimate(
         requests[0] if requests else None,
         unpriced=tuple(each for each in settings.models.all() if rates(each) is None),
     )
-    if task.draft is not None:
-        # It is the only draft.
-        settings = replace(settings, drafts=1, max_drafts=1)
-    plans = plan_calls(kind, settings)
+    plans = plan_run(task, settings)
     if plans is None:
         return unknown
-    if task.draft is not None:
-        plans = without_drafts(plans, kind.draft_count(settings))
-    plans = kind.fit_plans(plans, task, settings)
     if not sum(plans[2].values()):
         nothing, free = Span(0, 0, 0), Span(*[Decimal(0)] * 3)
         return dataclasses.replace(unknown, calls=nothing, tokens=nothing, cost=free)
@@ -183,6 +177,20 @@ async def estimate_run(
         reasoning_cost=_cost(settings, reasoning, plans) if reasoning else None,
     )
     return _cut(whole, settings.budget)
+
+
+def plan_run(task: Task, settings: Settings) -> Plans | None:
+    """The fewest, the likely and the most calls of a run, by role."""
+    kind = job_class(settings.job)
+    if task.draft is not None:
+        # It is the only draft.
+        settings = replace(settings, drafts=1, max_drafts=1)
+    plans = plan_calls(kind, settings)
+    if plans is None:
+        return None
+    if task.draft is not None:
+        plans = without_drafts(plans, kind.draft_count(settings))
+    return kind.fit_plans(plans, task, settings)
 
 
 def describe_paid(share: float) -> str:

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack
 from msgspec import convert
 from msgspec.structs import asdict, replace
 
-from autoreason.errors import BudgetReached, InvalidInput, ProviderFailed, Stopped, UnknownRun
+from autoreason.errors import (
+    BudgetReached,
+    InvalidInput,
+    ProviderFailed,
+    Stopped,
+    UnknownRun,
+    Waiting,
+)
 from autoreason.events import FINISHED
 from autoreason.exchange import Model, OnSignal, Query, Service
 from autoreason.job_types import MAX_PARALLEL, Lab
@@ -99,6 +106,8 @@ class CellService:
             raise InvalidInput(outcome.refusal)
         if result.finished or result.status in LEFT_OUT:
             return result
+        if result.status == "waiting":
+            raise Waiting(f"its parts wait for answers; `autoreason host next {self.run}` goes on")
         if result.status == "provider_failed":
             raise ProviderFailed(f"{result.run}: {result.reason}")
         if result.status != "budget":

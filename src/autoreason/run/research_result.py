@@ -11,7 +11,7 @@ from autoreason.artifacts.artifact import Changes, Files, as_text, changes_betwe
 from autoreason.artifacts.research_history import Deliverable, SearchCut, deliverable
 from autoreason.artifacts.research_report import ResearchReport, research_report
 from autoreason.report import numbers
-from autoreason.report.report import Section, plain_values
+from autoreason.report.report import Section, add_warnings, plain_values
 from autoreason.run.result import Result, run_fields
 from autoreason.tournament.endings import short_run
 
@@ -76,12 +76,12 @@ class ResearchResult(Result):
             return [first, f"{nothing} yet, so no gain is claimed.", *others]
         took = took or self.took
         patch = f" Patch: {numbers.lines(self.patch)}." if self.patch else ""
-        first, second, *others = self.report.summary(took)
+        first, second, basis, *warnings = self.report.summary(took)
         cut = [
             f"The search ended early: {each.reason}; autoreason fork {short_run(self.run)} goes on."
             for each in self.story.of(SearchCut)
         ]
-        return [first, f"{second}{patch}", *others, *cut]
+        return add_warnings([first, f"{second}{patch}", basis], [*cut, *warnings])
 
     def sections(self) -> list[Section]:
         ended = [("Ended", self.reason)] if self.finished else []

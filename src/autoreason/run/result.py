@@ -19,6 +19,7 @@ from autoreason.errors import (
     PanelFailed,
     ProviderFailed,
     Stopped,
+    Waiting,
 )
 from autoreason.events import FINISHED, Alternative, EndedBy, Evidence, Status
 from autoreason.exchange import Spent
@@ -27,7 +28,7 @@ from autoreason.job_types import Certify
 from autoreason.journal.run_names import is_cell, owning_run
 from autoreason.report.numbers import count, spending, without_folder
 from autoreason.report.report import Report, Section, plain_values
-from autoreason.settings import LIMITS
+from autoreason.settings import HOST, LIMITS, provider_of
 from autoreason.story import Story
 from autoreason.task import Metric
 from autoreason.tournament import endings, statements
@@ -35,7 +36,7 @@ from autoreason.tournament.edits import undecided
 
 _INTERRUPTIONS: dict[str, type[Interruption]] = {
     each.status: each
-    for each in (BudgetReached, ProviderFailed, MetricFailed, PanelFailed, Stopped)
+    for each in (BudgetReached, ProviderFailed, MetricFailed, PanelFailed, Stopped, Waiting)
 }
 AnyReport = TypeVar("AnyReport", bound=Report)
 
@@ -204,10 +205,17 @@ class Result(Report):
         }
         return plain_values(fields)
 
+    def asked(self) -> list[tuple[str, str]]:
+        """What is not known of models that were answered from outside."""
+        models = self.story.settings.models.all() if self.story.settings else ()
+        hosts = ", ".join(each for each in models if provider_of(each) == HOST)
+        said = f"{hosts}, as its host states it; temperature not controlled"
+        return [("Model", said)] if hosts else []
+
     def about(self) -> dict[str, str]:
         models = self.story.settings.models.all() if self.story.settings else ()
         named = ", ".join(map(without_folder, models))
-        return {"Run": self.run, "Models": named, "Seed": str(self.seed)}
+        return {"Run": self.run, "Models": named, "Seed": str(self.seed), **dict(self.asked())}
 
     @property
     def spending(self) -> str:
@@ -248,7 +256,7 @@ class Result(Report):
             if draft and self.origin != "draft":
                 origin += f"; {statements.first_draft(draft)} had {draft.words:,}"
             rows.append(("Text", origin))
-        return [*rows, ("Took", self.spending)]
+        return [*rows, ("Took", self.spending), *self.asked()]
 
     def _brief(self) -> list[Section]:
         brief = self.story.task.brief if self.story.task else ""
@@ -386,7 +394,7 @@ class StudyResult(Result, Generic[AnyReport]):
     def sections(self) -> list[Section]:
         if self.final_report is None:
             return super().sections()
-        last = Section(sentences=[("Took", self.spending), *self.next_steps()])
+        last = Section(sentences=[("Took", self.spending), *self.asked(), *self.next_steps()])
         # A certificate's own questions are the brief there.
         brief = [] if isinstance(self.story.job, Certify) else self._brief()
         return [*self.final_report.sections(), last, *brief]

@@ -278,6 +278,7 @@ _FURTHER = 3
 class Alternatives(BestOfN):
     summary = "different texts to choose from (option n, default 6), ranked by a blind panel"
     prompts = ("alternatives", *JUDGE_PROMPTS)
+    # An author who goes on declining leaves the texts that are there.
     max_inconclusive = MAX_DRAFTS
 
     async def write_draft(self) -> Incumbent:

@@ -16,6 +16,7 @@ from autoreason.exchange import Spent
 from autoreason.facts import FACT_KINDS
 from autoreason.report import numbers
 from autoreason.report.numbers import capital, count, jury, listed, money, roughly, taste_for_length
+from autoreason.report.report import add_warnings
 from autoreason.story import ALTERNATIVES, CONFIRMATION, Story
 from autoreason.tournament import statements
 from autoreason.tournament.edits import undecided
@@ -43,13 +44,11 @@ def summarize(
         return [f"{capital(story.reason)}.", paid]
     if not story.passes and story.delivered.ended_by == "contract":
         return [*_not_refined(story, story.delivered, paid), *filter(None, [new])]
-    wrong, left = _warnings(story, story.delivered), undecided(story)
+    left = undecided(story)
     decide = f"Would need your decision (1 of {len(left)}): {left[0]}" if left else ""
-    if new or decide:
-        # Two lines at most, whatever there is to say.
-        check = [*filter(None, [new, decide])]
-        wrong = [". ".join(check), " ".join(wrong)] if wrong else check
-    return [*_preference(story, story.delivered), took(story, spent, seconds, name), *wrong]
+    check = [". ".join(filter(None, [new, decide]))] if new or decide else []
+    lines = [*_preference(story, story.delivered), took(story, spent, seconds, name)]
+    return add_warnings(lines, [*check, *_warnings(story, story.delivered)])
 
 
 def to_check(story: Story) -> str:
@@ -200,6 +199,8 @@ def _paused(story: Story, spent: Spent, seconds: float | None, name: str, resume
         rounds = story.passes and not story.is_sampling
         asked = [NOT_ASKED.format(the_draft(story.draft), " yet")] if rounds else []
         return [head, *asked, *last]
+    if story.status == "waiting":
+        return [f"{capital(story.reason)}.", took(story, spent, seconds, name)]
     if story.status == "stopped":
         return [f"Stopped{within.removeprefix(',')}, as you asked.", *last]
     if story.status == "running":
@@ -276,6 +277,10 @@ def spending(spent: Spent, seconds: float | None) -> str:
 
 def _warnings(story: Story, delivered: events.Delivered) -> list[str]:
     lines: list[str] = []
+    if delivered.violations:
+        texts = story.breaches
+        none = f"; none of {len(texts)} texts kept them all" if texts[1:] and all(texts) else ""
+        lines.append(f"It breaks a limit: {violations(delivered.violations)}{none}.")
     found = delivered.evidence.preference
     fresh = story.panels.get(ALTERNATIVES if story.alternatives else CONFIRMATION)
     if fresh and (story.alternatives or (found and found.judges)):
@@ -288,11 +293,4 @@ def _warnings(story: Story, delivered: events.Delivered) -> list[str]:
         if found and story.draft and story.text:
             words = count_words(story.text)
             lines += taste_for_length(words, story.draft.words, longer_preferred_in(story))
-    if delivered.violations:
-        texts = story.breaches
-        none = f"; none of {len(texts)} texts kept them all" if texts[1:] and all(texts) else ""
-        lines.append(f"It breaks a limit: {violations(delivered.violations)}{none}.")
-    if len(lines) < 2:
-        lines += written_with(story)
-    # Two lines at most, whatever there is to say.
-    return [" ".join(lines[:-1]), lines[-1]] if lines[2:] else lines
+    return lines if lines[1:] else [*lines, *written_with(story)]

@@ -292,6 +292,17 @@ def _read_ballot(
     return rank_by_grades(grades) or None, grades
 
 
+def gives_ballot(text: str, schema: Schema, criteria: Sequence[str]) -> bool:
+    """Whether an answer to a request with the schema of a ballot has a whole one."""
+    fields = schema.definition["properties"]
+    ranking = fields.get("ranking")
+    if ranking is None:
+        graded = {key.partition("_")[0] for key in fields if key != "reasoning"}
+        return _read_ballot(Reply(text=text), tuple(graded), criteria)[0] is not None
+    spelt = ranking["enum"][0].split(" > ") if "enum" in ranking else ranking["items"]["enum"]
+    return _read_ballot(Reply(text=text), tuple(spelt), None)[0] is not None
+
+
 def _reasoning(text: str) -> str:
     value = parse_json(text)
     said = str(value.get("reasoning", "")) if isinstance(value, dict) else text

@@ -49,6 +49,7 @@ ENDINGS = {
     "accepted": "accepted by a person",
     "budget": "paused at the budget",
     "stopped": "stopped",
+    "waiting": "waiting",
     "panel_failed": "paused: the panel failed",
     "provider_failed": "paused: the provider failed",
     "metric_failed": "paused: the metric failed",

@@ -26,6 +26,7 @@ def test_models_say_which_keys_are_set_and_never_show_them(shell: Shell) -> None
     assert "OPENAI_API_KEY set" in done.stdout
     assert "ANTHROPIC_API_KEY not set" in done.stdout
     assert "local/smollm2" in done.stdout
+    assert "claude-code" in done.stdout
     assert "sk-very-secret" not in done.stdout + done.stderr
 
 

@@ -56,7 +56,7 @@ def runs() -> None:
     option(
         "--status STATUS...",
         "live, killed, damaged, converged, capped, done, accepted, budget, stopped, "
-        "panel_failed, provider_failed or metric_failed.",
+        "waiting, panel_failed, provider_failed or metric_failed.",
         name="states",
     ),
     option("--strategy NAME", "Of this strategy, or of this kind: solve, compare …"),

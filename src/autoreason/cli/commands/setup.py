@@ -20,7 +20,7 @@ from autoreason.files import config_file
 from autoreason.models.examples import with_examples
 from autoreason.report import numbers
 from autoreason.report.numbers import UNKNOWN
-from autoreason.settings import DEFAULT_MODEL, servers
+from autoreason.settings import BY_PROGRAM, DEFAULT_MODEL, provider_of, servers
 
 if TYPE_CHECKING:
     from autoreason.models.providers import Provider
@@ -34,6 +34,7 @@ _ECHO = {
     "message": "echo/echo makes answers up, for trials",
     "server": _INSIDE,
 }
+_LOGIN = {"key": "not needed", "message": "the program's login"}
 _LEAST_SERVER = 32
 """Columns that show nearly all of them whole next to the names of keys."""
 _STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
@@ -110,7 +111,8 @@ def _describe_check(check: Check) -> str:
         ("key accepted", check.key_accepted),
         ("model known", check.model_known),
     )
-    status = ", ".join(name for name, true in parts if true) or f"runs {_INSIDE}"
+    runs = "by a program" if provider_of(check.address) in BY_PROGRAM else _INSIDE
+    status = ", ".join(name for name, true in parts if true) or f"runs {runs}"
     if check.problem:
         status = with_flags(check.problem)
     return f"{'fail' if check.problem else 'ok  '}  {check.address}  {status}"
@@ -136,6 +138,7 @@ def _list() -> Answer:
     from autoreason.cli.arguments import read_config
     from autoreason.cli.console import stdout_console
     from autoreason.models.local import local_models
+    from autoreason.models.programs import PROGRAMS
     from autoreason.models.providers import PROVIDERS, key_file
     from autoreason.report.table import Column, Table, words, wrap
 
@@ -145,6 +148,7 @@ def _list() -> Answer:
     rows = [
         {"provider": "echo", **_ECHO},
         *({"provider": each.name, **_key(each), "server": each.base()} for each in remote),
+        *({"provider": name, **_LOGIN, "server": each.command} for name, each in PROGRAMS.items()),
     ]
     value = {
         "default": default,

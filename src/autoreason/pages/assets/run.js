@@ -1,48 +1,98 @@
-// The page of a run: which part is seen. What is seen was computed when the page was made.
+// The page of a run: which part is seen. What is seen was computed when the page was made, and packed.
 
 /** @type {(id: string) => HTMLElement | null} */
 const byId = (id) => document.getElementById(id);
 
-/** Put a fragment of the page into every place within `root` that names one.
- * @param {ParentNode} root */
-const fill = (root) => {
-  for (const place of all("[data-fill]", root)) {
-    show(place, place.dataset.fill ?? "");
+const [tags, blocks, packed] = ["tags", "blocks", "parts"].map((id) =>
+  (byId(id)?.textContent ?? "").split("\n"),
+);
+/** @type {string[]} */
+const row = [];
+let known = 0;
+/** Of each part its blocks: new ones, or as many as stand so far back in the row of all. */
+const parts = packed.map((line) =>
+  [...line.matchAll(/([di]?)(?:(\d+)\.)?(\d+)/g)].flatMap(([, how, back, number]) => {
+    const start = back ? row.length - Number(back) : known;
+    const run = (back ? row : blocks).slice(start, start + Number(number));
+    known += back ? 0 : run.length;
+    row.push(...run);
+    return run.map((block) => ({ how, block }));
+  }),
+);
+
+const SIGNS = /** @type {Record<string, string>} */ ({ "(": "<", "/": "\n" });
+
+/** The element that a block is packed of. @param {string} block */
+const unpack = (block) => {
+  const whole = document.createElement("div");
+  /** @type {HTMLElement} */
+  let at = whole;
+  const end = () => {
+    const [ended, around] = [at, /** @type {HTMLElement} */ (at.parentElement)];
+    at = around;
+    if (!(ended instanceof HTMLDataElement)) return;
+    around.setAttribute(ended.value, ended.textContent ?? "");
+    ended.remove();
+  };
+  for (const [, sign, letter, text] of block.matchAll(/\{([{}(/])|\{(.)|\}|([^{}]+)/gs)) {
+    if (letter) {
+      const code = letter.charCodeAt(0);
+      const [name, attributes] = tags[code - (code < 0x7b ? 0x3d : 0x63)].split(/ (.*)/);
+      at = at.appendChild(document.createElement(name));
+      for (const [, attribute, value] of (attributes ?? "").matchAll(/([\w-]+)(?:="(.*?)")?/g)) {
+        at.setAttribute(attribute, value ?? "");
+      }
+    } else if (sign || text) at.append(text ?? SIGNS[sign] ?? sign);
+    else end();
+  }
+  while (at !== whole) end();
+  return /** @type {HTMLElement} */ (whole.firstElementChild);
+};
+
+/** @type {(tag: string, ...inside: Node[]) => HTMLElement} */
+const make = (tag, ...inside) => {
+  const made = document.createElement(tag);
+  made.append(...inside);
+  return made;
+};
+
+/** @param {HTMLElement} place @param {string | undefined} part */
+const show = (place, part) => {
+  for (const { how, block } of parts[Number(part)]) {
+    const element = unpack(block);
+    if (how) element.append(make(how === "d" ? "del" : "ins", ...element.childNodes));
+    const list = place.lastElementChild;
+    if (element.tagName !== "LI" || place.matches("ol, ul")) place.append(element);
+    else if (list?.tagName === "UL") list.append(element);
+    else place.append(make("ul", element));
+  }
+};
+
+/** Put a part into every place that names one. @param {HTMLElement[]} places */
+const fill = (places) => {
+  for (const place of places) {
+    show(place, place.dataset.fill);
     place.removeAttribute("data-fill");
   }
-};
-
-/** @param {HTMLElement} place @param {string} name */
-const show = (place, name) => {
-  const template = byId(name);
-  if (template instanceof HTMLTemplateElement) {
-    place.replaceChildren(template.content.cloneNode(true));
-  }
-};
-
-/** @type {(panel: HTMLElement) => void} */
-const openPanel = (panel) => {
-  fill(panel);
-  if (panel.id === "view-vote" && !ballot.round) startVote();
 };
 
 document.addEventListener("chosen", (event) => {
   const tab = /** @type {HTMLElement} */ (event.target);
   const panel = byId(tab.getAttribute("aria-controls") ?? "");
-  if (panel) openPanel(panel);
+  if (panel) fill(all("[data-fill]", panel));
+  if (panel === vote && !ballot.round) startVote();
+  if (panel === whatIf) showRecount();
   // A click on a button focuses it in most browsers, not in all.
   tab.focus({ preventScroll: true });
 });
 document.addEventListener(
   "toggle",
   (event) => {
-    if (event.target instanceof HTMLDetailsElement && event.target.open) fill(event.target);
+    if (event.target instanceof HTMLDetailsElement) fill(all("[data-fill]", event.target));
   },
   true,
 );
-for (const section of all("main > section")) {
-  if (section.querySelector(":scope > [data-fill]")) fill(section);
-}
+fill(all("#story > [data-fill], #log"));
 
 const copy = byId("copy");
 const source = byId("source");
@@ -65,7 +115,7 @@ const showMoment = () => {
   const at = Number(slider.value);
   const now = moments[at];
   // The moment from which on this is to be seen.
-  const seen = moments.findLast((each, number) => number <= at && each.dataset.show)?.dataset;
+  const seen = moments.findLast((each, number) => number <= at && each.dataset.show);
   const place = now.parentElement?.dataset.place;
   moments.forEach((each, number) => {
     const together = place ? each.parentElement === now.parentElement : number === at;
@@ -75,10 +125,13 @@ const showMoment = () => {
   slider.setAttribute("aria-valuetext", now.textContent ?? "");
   /** @type {HTMLElement} */ (byId("position")).textContent = `${at + 1} of ${moments.length}`;
   const [mark, words] = all("#film-caption > *");
-  mark.className = `glyph ${seen?.kind}`;
-  [mark.textContent, words.textContent] = (seen?.caption ?? "").split(/ (.*)/s);
-  show(/** @type {HTMLElement} */ (byId("film-text")), seen?.show ?? "");
-  showVotes(/** @type {HTMLElement} */ (byId("film-votes")), place, Number(now.dataset.ballots));
+  mark.className = `glyph ${seen?.classList[0]}`;
+  [mark.textContent, words.textContent] = (seen?.dataset.caption ?? "").split(/ (.*)/s);
+  const shown = /** @type {HTMLElement} */ (byId("film-text"));
+  shown.replaceChildren();
+  show(shown, seen?.dataset.show);
+  const cast = all(".cast:not([hidden])", byId("log") ?? document).length;
+  showVotes(/** @type {HTMLElement} */ (byId("film-votes")), place, cast);
 };
 
 /** The rankings of a round or a review, as many as were in by then.
@@ -131,8 +184,9 @@ const startVote = () => {
   ballot.round = choice.value;
   ballot.votes[ballot.round] ??= [];
   const place = /** @type {HTMLElement} */ (byId("ballot"));
-  show(place, `v${ballot.round}`);
-  fill(place);
+  place.replaceChildren();
+  show(place, choice.selectedOptions[0].dataset.part);
+  fill(all("[data-fill]", place));
   showBallot();
 };
 
@@ -148,14 +202,13 @@ const showBallot = () => {
     button.hidden = at >= 0;
     button.textContent = `Text ${number + 1} is ${PLACES[picked.length]}`;
     said.hidden = at < 0;
-    if (at >= 0) all(".place", text)[0].textContent = `Text ${number + 1}: ${PLACES[at]}`;
-    all(".name", text)[0].hidden = !done;
+    said.textContent = `Text ${number + 1}: ${PLACES[at]}${done ? `, ${text.dataset.name}` : ""}`;
   });
   const [said] = all("#ballot .said");
   said.hidden = !done;
   if (done) {
     const first = texts().find((text) => text.dataset.slot === picked[0]);
-    const votes = document.createElement("div");
+    const votes = make("div");
     said.replaceChildren(first?.dataset.said ?? "", votes);
     showVotes(votes, all("#ballot .vote")[0].dataset.place, Infinity);
     hideRounds(false);
@@ -206,9 +259,9 @@ if (vote) {
     pick(texts()[Number(event.key) - 1]);
   });
   byId("vote-round")?.addEventListener("change", startVote);
-  const hide = /** @type {HTMLElement} */ (byId("hide"));
-  hide.hidden = false;
-  hide.addEventListener("click", () => {
+  const hide = byId("hide");
+  if (hide) hide.hidden = false;
+  hide?.addEventListener("click", () => {
     const hidden = !byId("story")?.hidden;
     hideRounds(hidden);
     if (!hidden) return;
@@ -268,7 +321,4 @@ const showRecount = () => {
   });
 };
 
-if (whatIf) {
-  whatIf.addEventListener("change", showRecount);
-  showRecount();
-}
+whatIf?.addEventListener("change", showRecount);

@@ -1,0 +1,172 @@
+"""Questions that wait for answers from outside: one is read, answered, or listed for who goes on with its run."""
+
+from __future__ import annotations
+
+from time import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import Struct
+
+from autoreason.characters import is_blank
+from autoreason.errors import InvalidInput
+from autoreason.events import FINISHED
+from autoreason.exchange import Request
+from autoreason.journal import Journal, Question
+from autoreason.report.numbers import count, duration
+
+if TYPE_CHECKING:
+    from autoreason.run.result import Result
+
+LEASE = 15 * 60.0
+"""Seconds for which whoever takes a question has it alone."""
+MAX_LEASES = 3
+"""After so many without an answer the run pauses."""
+_PAGE = 60_000
+"""Bytes of a prompt read at once, which are 20,000 tokens at most in nearly all languages."""
+
+
+class Prompt(NamedTuple):
+    """A page of what is asked."""
+
+    text: str
+    page: int
+    pages: int
+
+
+def take(journal: Journal, token: str, page: int = 1) -> Prompt:
+    """What a question asks, for the one who answers it; the first page begins a lease."""
+    question, now = _usable(journal.question(token)), time()
+    pages = _pages(prompt_of(journal.request_of(question)))
+    if not 1 <= page <= len(pages):
+        raise InvalidInput(f"`page` is {page}, and this has {count(len(pages), 'page')}")
+    if page == 1:
+        journal.take_question(token, now + LEASE, lambda found: _check_free(_usable(found), now))
+    elif not question.held_for(now):
+        raise InvalidInput("begin with the first page: nobody has this question now")
+    return Prompt(pages[page - 1], page, len(pages))
+
+
+def answer(journal: Journal, token: str, text: str) -> None:
+    """Record the answer to a question; one that its run could not read is refused, and the question stays open."""
+    question = _usable(journal.question(token))
+    if question.held_until is None:
+        raise InvalidInput("this question was not read yet; take it first")
+    if is_blank(text):
+        raise InvalidInput("the answer is empty; give what was asked for")
+    task = journal.task(question.run)
+    if not _is_readable(journal.request_of(question), text, task.criterion_names if task else ()):
+        raise InvalidInput("this cannot be read; answer again, in the form the prompt ends with")
+    journal.answer_question(token, text, _usable)
+
+
+def _usable(question: Question | None) -> Question:
+    """A question that is still asked."""
+    if question is None:
+        raise InvalidInput("there is no question of this token; copy it as it was given")
+    if question.answer is not None:
+        raise InvalidInput("this question was answered already; nothing is changed")
+    if question.replied or question.status in FINISHED:
+        raise InvalidInput("what asked this has ended; no answer is needed any more")
+    return question
+
+
+def _check_free(question: Question, now: float) -> None:
+    if left := question.held_for(now):
+        raise InvalidInput(f"this question is taken; it is free again in {duration(left)}")
+
+
+def prompt_of(request: Request) -> str:
+    """All of a request as one text, with the form of its answer in words."""
+    said = {"assistant": "You have answered:\n\n"}
+    parts = [said.get(each.speaker, "") + each.text for each in request.messages]
+    if request.schema and request.schema.plain not in parts[-1]:
+        parts.append(request.schema.plain)
+    return "\n\n".join(part.strip() for part in parts)
+
+
+def _pages(text: str) -> list[str]:
+    pages = [""]
+    # A character has four bytes at most.
+    step = _PAGE // 4
+    for line in text.splitlines(keepends=True):
+        for start in range(0, len(line), step):
+            piece = line[start : start + step]
+            if len(f"{pages[-1]}{piece}".encode()) > _PAGE:
+                pages.append("")
+            pages[-1] += piece
+    return pages
+
+
+def _is_readable(request: Request, text: str, criteria: tuple[str, ...]) -> bool:
+    """Whether the reader that awaits the answer finds in it what it looks for."""
+    from autoreason.parsing.ballots import rests_on_length
+    from autoreason.parsing.critiques import read_critique
+    from autoreason.parsing.documents import read_document, read_list
+    from autoreason.tournament.judges import gives_ballot
+
+    match request.schema.name if request.schema else request.role:
+        case "ballot":
+            assert request.schema
+            return gives_ballot(text, request.schema, criteria)
+        case "critique":
+            # Only its form: whether what it quotes is in the text is no question of that.
+            return read_critique(text, "") is not None
+        case "length_check":
+            return rests_on_length(text) is not None
+        case "list":
+            return bool(read_list(text))
+        case "author" | "reviser" | "synthesizer":
+            return bool(read_document(text).text)
+    return True
+
+
+# ---- going on ----------------------------------------------------------------------------------
+
+
+class Standing(Struct, frozen=True, omit_defaults=True):
+    """How far a run is that waits for answers, for a program that sees to them."""
+
+    run: str
+    status: str
+    open: list[str]
+    """Tokens of the questions that nobody has taken."""
+    done: bool
+    says: str
+    text: str | None = None
+    """What it came to, where it is done."""
+    path: str | None = None
+    """Where that was written."""
+
+
+def given_up(question: Question, now: float) -> bool:
+    """Whether it was taken as often as it may be, and nobody who could answer it is left."""
+    is_open = question.answer is None and not question.held_for(now)
+    return is_open and question.times >= MAX_LEASES
+
+
+def can_go_on(run: str, journal: Journal) -> bool:
+    """Whether anything has changed since a run began to wait: an answer, or a question that was given up."""
+    row, asked = journal.row(run), journal.questions(run)
+    if row.live or row.finished:
+        return False
+    if row.status != "waiting" or not asked or journal.was_accepted(run):
+        return True
+    return any(each.answer is not None or given_up(each, time()) for each in asked)
+
+
+def standing(result: Result, journal: Journal, path: str | None = None) -> Standing:
+    """How far a run is, of which this is the result; `path` is where that was written."""
+    row, now = journal.row(result.run), time()
+    asked = [each for each in journal.questions(row.id) if each.answer is None and not row.finished]
+    free = [each.token for each in asked if not each.held_for(now)]
+    says, text = result.conclusion, None
+    if row.finished:
+        whole = getattr(result, "patch", None) or result.story.output
+        text = whole if result.story.writes else "\n".join(result.summary())
+    elif row.live:
+        says = "another process works on this run; ask again in a moment"
+    elif row.status == "waiting" and asked:
+        taken = len(asked) - len(free)
+        says = f"{count(len(free), 'question')} to be answered"
+        says += f", and {taken:,} taken but not answered yet" if taken else ""
+    return Standing(row.id, row.state, free, row.finished, says, text, path)

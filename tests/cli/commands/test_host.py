@@ -1,0 +1,198 @@
+"""`host`: tokens out, prompts and answers by token, and a run that waits for neither."""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from examples import host_agent
+from examples.host_agent import reply_to
+from tests.cli.conftest import Shell
+from tests.cli.inside import Inside, Said
+from tests.cli.test_startup import imported
+
+from autoreason.journal import Journal
+from autoreason.run.host import LEASE
+
+SHORT = ("--rounds", "1", "--set", "reviewers=3", "--set", "confirmation=3", "--seed", "7")
+LIMIT = ("--call-limit", "40")
+START = ("host", "start", "Explain tides.", *LIMIT, *SHORT)
+
+
+class Desk:
+    """What an agent does with the commands."""
+
+    def __init__(self, inside: Inside, patch: pytest.MonkeyPatch) -> None:
+        self.inside, self._patch = inside, patch
+
+    def answer(self, token: str, text: str) -> Said:
+        self._patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        return self.inside("host", "answer", token)
+
+    def play(self, run: str, *options: str) -> Said:
+        """Answer whatever is open until the run is done."""
+        while not (said := self.inside("host", "next", run, "--json", *options)).json["done"]:
+            for token in said.json["open"]:
+                prompt = self.inside("host", "take", token).out
+                assert self.answer(token, reply_to(prompt)).out == "recorded\n"
+        return said
+
+
+@pytest.fixture
+def desk(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    return Desk(inside, monkeypatch)
+
+
+def test_a_whole_run_is_answered_by_token(desk: Desk, inside: Inside) -> None:
+    began = inside(*START, "--json").json
+    assert began.keys() == {"run", "status", "open", "done", "says"}
+    assert (began["status"], began["done"]) == ("waiting", False)
+    assert began["says"] == "1 question to be answered"
+    (token,) = began["open"]
+    assert re.fullmatch(r"[a-z2-9]{12,}", token)
+    assert inside("host", "take", token, "--json").json.keys() == {"text", "page", "pages"}
+    assert inside("host", "take", token).sentence.startswith("this question is taken; ")
+    open_now = inside("host", "next", began["run"])
+    assert (open_now.status, open_now.out) == (0, "")
+    assert "1 taken but not answered yet" in open_now.err
+    assert desk.answer(token, "").sentence.startswith("the answer is empty")
+    assert desk.answer(token, "The moon pulls the sea up and lets it go.").out == "recorded\n"
+    (again,) = inside("host", "next", began["run"]).out.split()
+    assert again != token
+    done = desk.play(began["run"], "-o", "tides.md").json
+    assert (done["status"], done["open"], done["path"]) == ("capped", [], "tides.md")
+    assert (inside.folder / "tides.md").read_text() == done["text"] + "\n"
+    # Once more, it is still the result.
+    plain = inside("host", "next", began["run"])
+    assert plain.out.strip() == done["text"]
+    assert "cost unknown" in plain.err
+    shown = inside("show", "--json").json
+    assert (shown["cost"], shown["spent"]["unmetered"]) == (None, shown["spent"]["calls"])
+    assert shown["settings"]["passes"] == 1
+    assert not shown["settings"]["early_stop"]
+
+
+def test_what_a_host_says_of_itself_is_marked_as_that(desk: Desk, inside: Inside) -> None:
+    run = inside(*START, "--name", "opus-4.5", "--json").json["run"]
+    desk.play(run)
+    inside("show", "--html", "page.html")
+    said = "host/opus-4.5, as its host states it; temperature not controlled"
+    assert said in (inside.folder / "page.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("Explain tides.", "--call-limit", "3"), "this run needs at least"),
+        (("Explain tides.", *LIMIT, "--name", "a b"), "write host/NAME"),
+        (("Explain tides.", *LIMIT, "--cost-limit", "1"), "the price of host/agent is not known"),
+        (("absent.md", *LIMIT), "absent.md"),
+    ],
+)
+def test_what_could_only_fail_is_refused(
+    inside: Inside, arguments: tuple[str, ...], said: str
+) -> None:
+    assert "Missing option '--call-limit'" in inside("host", "start", "Explain tides.").err
+    refused = inside("host", "start", *arguments)
+    assert refused.status == 2
+    assert said in refused.sentence
+    assert not inside.journal_exists
+
+
+def test_a_dry_run_asks_nothing(inside: Inside) -> None:
+    said = inside(*START, "--dry-run", "--json").json
+    assert said["settings"]["models"]["author"] == "host/agent"
+    assert not inside.journal_exists
+
+
+def test_other_commands_end_as_waiting_and_resume_goes_on(desk: Desk, inside: Inside) -> None:
+    for name, text in {"one.md": "The sea rises.", "two.md": "Tides are slow."}.items():
+        inside.write(name, text)
+    waits = inside("judge", "Explain tides.", "one.md", "two.md", "-m", "host/agent", "-q")
+    assert (waits.status, waits.out) == (0, "")
+    assert re.search(r"waiting: 7 questions wait for an answer; `autoreason host next", waits.err)
+    (row,) = inside("runs", "--status", "waiting", "--json").json
+    assert (row["status"], row["outcome"]) == ("waiting", "waiting")
+    tokens = inside("host", "next", row["run"]).out.split()
+    for token in tokens:
+        assert desk.answer(token, reply_to(inside("host", "take", token).out)).status == 0
+    assert inside("resume", "--json").json["report"]["ballots"] == 7
+    again = inside("host", "next", row["run"], "--json").json
+    assert again["done"]
+    assert "All judges are host/agent, asked 7 times" in again["text"]
+
+
+def test_run_prints_no_text_while_it_waits(inside: Inside) -> None:
+    said = inside(
+        "run", "Explain tides.", "-m", "host/agent", "--draft", inside.write("a.md", "A.")
+    )
+    assert (said.status, said.out) == (0, "")
+    assert "question waits for an answer; `autoreason host next" in said.err
+    assert inside("show").status == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("certify", "host/agent"),
+        ("advise", "Explain tides.", "-m", "host/agent"),
+        ("solve", str(Path(host_agent.__file__).with_name("problem.json")), "-m", "host/agent"),
+    ],
+)
+def test_every_job_can_wait(inside: Inside, command: tuple[str, ...]) -> None:
+    said = inside(*command, "-q")
+    assert (said.status, said.out) == (0, ""), said.err
+    assert "for an answer; `autoreason host next" in said.err
+
+
+def test_a_person_who_accepts_ends_a_run_that_waits(desk: Desk, inside: Inside) -> None:
+    began = inside(*START, "--json").json
+    (token,) = began["open"]
+    inside("host", "take", token)
+    desk.answer(token, "The moon pulls the sea.")
+    inside("host", "next", began["run"])
+    inside("tell", began["run"], "accept")
+    assert inside("host", "next", began["run"]).out == "The moon pulls the sea.\n"
+
+
+def test_a_run_under_way_is_left_to_its_process(inside: Inside) -> None:
+    run = inside(*START, "--json").json["run"]
+    with (
+        Journal.open(str(inside.folder / "journal.db"), create=False) as journal,
+        journal.lock(run),
+    ):
+        found = inside("host", "next", run, "--json").json
+    assert found["status"] == "live"
+    assert found["says"].startswith("another process works on this run")
+    assert len(found["open"]) == 1
+
+
+def test_reading_and_answering_load_little_more_than_listing_does(shell: Shell) -> None:
+    began = shell(*START, "--json")
+    token = re.findall(r'"([a-z2-9]{12,})"', began.stdout)[0]
+    journal = ("--journal", str(shell.journal))
+    loaded: dict[str, Any] = {"take": imported("host", "take", token, *journal)}
+    assert shell("host", "take", token).returncode == 2
+    loaded["runs"] = imported("runs", *journal)
+    assert loaded["take"].isdisjoint({"aiohttp", "jinja2", "rich", "yaml"})
+    assert len(loaded["take"]) < len(loaded["runs"])
+    assert LEASE == 900
+
+
+@pytest.mark.slow
+def test_the_scripted_agent_plays_a_run_through_the_real_commands(shell: Shell) -> None:
+    done = subprocess.run(
+        [sys.executable, host_agent.__file__, "Explain tides.", *LIMIT, *SHORT],
+        env=shell.environment,
+        cwd=shell.home,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.rstrip().endswith("the most allowed")
