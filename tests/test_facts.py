@@ -32,9 +32,9 @@ LANGUAGES = ("en", "de", "fr", "es", "it")
 
 
 def values(text: str, kind: FactKind | None = None) -> list[str]:
-    """Normal forms; of a name, what need not be said again is after a tab."""
-    found = (fact for fact in find_facts(text) if kind in (None, fact.kind))
-    return [fact.value.partition("\t")[0] for fact in found]
+    """Normal forms, without weekdays of dates; of a name, what need not be said again is after a tab."""
+    found = (fact.value for fact in find_facts(text) if kind in (None, fact.kind))
+    return [value.partition("\t")[0] for value in found if not value.endswith("\t")]
 
 
 @pytest.mark.parametrize("sentence", (DATA / "ways.txt").read_text("utf-8").splitlines())

@@ -15,7 +15,10 @@ FACT_KINDS: tuple[FactKind, ...] = get_args(FactKind)
 """A wrong one of the first harms most."""
 _MOST_READ = 500_000
 """Characters of a text that are read: few books have more."""
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[^\w\s]*\s+(?=[^a-z\s])|\n\s*(?:\n|[-*#>|]|\d+[.)])\s*")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)[^\w\s]*\s+(?=[^a-z\s])|\n\s*(?:\n|[-*#>|]|\d+[.)])\s*"
+)
+_FIGURES = ("numbers", "dates", "money")
 _MOST_PAIRED, _REACH, _ALIKE = 150, 60, 0.6
 """Facts that are paired by what is around them, in how many characters on each side, and the share of words there that
 must be the same for one to have replaced the other."""
@@ -39,7 +42,7 @@ def find_facts(text: str) -> tuple[Fact, ...]:
     facts, rest, tables = list[Fact](), text[:_MOST_READ], _tables()
     words = {*map(str.lower, _words(text)), *_stems(text)}
     for name, (hint, read) in _READERS.items():
-        known = tables.get(_language(text) if hint == "numerals" else hint, ())
+        known = tables.get(language_of(text) if hint == "numerals" else hint, ())
         some = tuple(word for word in known if words.issuperset(re.split("[ -]", word)))
         if not (some if known else re.search(hint, rest)):
             continue
@@ -80,7 +83,8 @@ def compare_facts(given: str, text: str, kinds: Kinds = FACT_KINDS) -> dict[Fact
     for share, old, fact in sorted(alike, key=lambda each: -each[0]):
         if share >= _ALIKE and old not in changed and fact not in changed.values():
             changed[old] = fact
-    return {fact: changed.get(fact) for fact in missing}
+    # A weekday may go from its date, but it may not become another.
+    return {old: changed.get(old) for old in missing if old in changed or old.value[-1] != "\t"}
 
 
 def _around(text: str, fact: Fact) -> set[str]:
@@ -94,6 +98,9 @@ def find_unstated(text: str, others: Sequence[str], kinds: Kinds = FACT_KINDS) -
     """The facts of a text, each value once, that none of the others states."""
     found = (fact for fact in reversed(find_facts(text)) if fact.kind in kinds)
     facts = {(fact.kind, fact.value.partition("\t")[0]): fact for fact in found}
+    if not any(each.value[-1] == "\t" for other in others for each in find_facts(other)):
+        # To add the weekday of a date is no news.
+        facts = {each: fact for each, fact in facts.items() if fact.value[-1] != "\t"}
     new = [fact for fact in facts.values() if not any(states(other, fact) for other in others)]
     return sorted(new, key=lambda fact: fact.start)
 
@@ -101,9 +108,9 @@ def find_unstated(text: str, others: Sequence[str], kinds: Kinds = FACT_KINDS) -
 def states(text: str, fact: Fact) -> bool:
     """Whether a text states a fact, perhaps in other words, less exactly or without its marks."""
     stated = _stated(text)[fact.kind]
-    if fact.kind in ("numbers", "dates", "money"):
-        return not stated.isdisjoint(_forms(fact.value))
     value, tab, first = fact.value.partition("\t")
+    if fact.kind in _FIGURES:
+        return not stated.isdisjoint(_forms(value))
     # A last name beside another first name is somebody else's.
     if tab and value + tab in stated and stated.isdisjoint(first.split()):
         return False
@@ -117,10 +124,10 @@ def _stated(text: str) -> dict[str, set[str]]:
     # An address does not state the names in it.
     words, figures = _stems(_pattern("link").sub(" ", text)), set[str]()
     stated = {"names": set(words), "quotes": set(_runs(words)), "code": set(_tokens(text))}
-    stated |= {"links": set(), "numbers": figures, "dates": figures, "money": figures}
+    stated |= {"links": set(), **dict.fromkeys(_FIGURES, figures)}
     for kind, _, whole, *_ in find_facts(text):
         value, tab, _ = whole.partition("\t")
-        forms = _forms(value, stated=True) if stated[kind] is figures else {value, value + tab}
+        forms = _forms(value, stated=True) if kind in _FIGURES else {value, value + tab}
         stated[kind] |= forms
     return stated
 
@@ -165,7 +172,7 @@ def _words(text: str) -> set[str]:
 
 
 @lru_cache(256)
-def _language(text: str) -> str:
+def language_of(text: str) -> str:
     """The language of which most common words stand in a text."""
     common: dict[str, str] = _tables()["common"]
     return max(common, key=lambda each: len(_words(text).intersection(common[each].split())))
@@ -201,6 +208,11 @@ def _pattern(name: str, words: tuple[str, ...] = ()) -> re.Pattern[str]:
     return re.compile(insert(name), re.VERBOSE)
 
 
+def _read_weekday(found: re.Match[str], _: str) -> Iterator[_Read]:
+    beside = "" if found[1] else "\t"
+    yield "dates", _look_up("days", found[0]) + beside, *found.span()
+
+
 def _look_up(table: str, word: str | None) -> str:
     """What a word of a text is read as, also as a plural; nothing if it is not in the table."""
     entries, bare = _tables()[table], re.sub(r"[\s-]", "", word or "")
@@ -228,7 +240,7 @@ def _read_link(found: re.Match[str], _: str) -> Iterator[_Read]:
 
 
 def _read_date(found: re.Match[str], text: str) -> Iterator[_Read]:
-    part, language, unsure = defaultdict(str, found.groupdict("")), _language(text), ""
+    part, language, unsure = defaultdict(str, found.groupdict("")), language_of(text), ""
     year, month, day, other = part["y"], part["m"], part["d"] or part["e"], part["d0"] or part["e0"]
     if part["s"] and language == "en":
         if not year:
@@ -250,7 +262,7 @@ def _read_date(found: re.Match[str], text: str) -> Iterator[_Read]:
 
 
 def _read_time(found: re.Match[str], text: str) -> Iterator[_Read]:
-    hour, half, language = int(found["h"]), found["half"], _language(text)
+    hour, half, language = int(found["h"]), found["half"], language_of(text)
     # But for French, `8 h` are hours.
     if found["clock"] != "h" or found["m"] or language == "fr":
         hour = hour % 12 + 12 * (half[0] in "pP") if half else hour % 24
@@ -264,7 +276,7 @@ def _read_number(found: re.Match[str], text: str) -> Iterator[_Read]:
     # `14 people` are a number without a unit, `14th` is none.
     if unit or not found["tail"][:1].isalpha():
         digits, end = found["digits"], found.end() if unit else found.start("tail")
-        digits = _tables()[_language(text)].get(digits.lower(), digits)
+        digits = _tables()[language_of(text)].get(digits.lower(), digits)
         number = _plain(digits, int(_tables()["scales"].get(found["scale"], 0)))
         value = f"{found['sign'] or ''}{number} {currency or unit}".rstrip()
         money = (currency or unit) in _tables()["currencies"].values()
@@ -297,7 +309,7 @@ def _read_name(found: re.Match[str], text: str) -> Iterator[_Read]:
             words = words[1:]
         # German nouns have capitals too: two in a row are a name unless they are an amount of something.
         lonely = sum(len(word[0]) > 2 for word in words) < 2 or re.search(" [a-z]", found[0])
-        if _language(text) == "de" and (lonely or before.strip()[-1:] == "\0"):
+        if language_of(text) == "de" and (lonely or before.strip()[-1:] == "\0"):
             words = formed
     bare = [word[0].strip(".") for word in words]
     long = [word.casefold() for word in bare if len(word) > 2 + word.isupper()]
@@ -315,7 +327,7 @@ _READERS: dict[str, tuple[str, _Reader]] = {
     "iso": (r"\d-\d", _read_date),
     "numeric": (r"\d[./]\d", _read_date),
     "named": ("months", _read_date),
-    "weekday": ("days", lambda found, _: [("dates", _look_up("days", found[1]), *found.span())]),
+    "weekday": ("days", _read_weekday),
     "time": (r"(?i)\d\s?[:.ahopu]", _read_time),
     "part": (r"\d", lambda found, _: [("numbers", "", *found.span())]),
     "number": (r"\d", _read_number),

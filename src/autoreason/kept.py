@@ -14,6 +14,12 @@ from autoreason.limits import without_limits
 
 _NAMES = {"numbers": "figures", "money": "figures", "quotes": "quotations"}
 _ADDS_NONE = "Adds no figure, date, name, link or quotation of its own."
+_GOES = re.compile(
+    r"\b(?:remov|delet|omit|drop|entfern|lösch|streich|weglass|supprim|enl[eè]v|retir|quit|elimin|rimuov|togli)"
+    r"|\b(?:leave|cut|take|lass)\b.*\b(?:out|weg)\b",
+    re.IGNORECASE,
+)
+_NOT = re.compile(r"\b(?:not|never|nicht|keine?|pas|no|non)\b|n['’]t\b", re.IGNORECASE)
 _MAX_WORDING = 60
 _LISTED = 30
 """Wordings in the rule, and losses told apart."""
@@ -82,7 +88,8 @@ def _losses(given: Given, text: str, said: tuple[str, ...] = ()) -> tuple[_Loss,
     of_draft = 2 * (given.max_words or words) >= words
     found: dict[tuple[str, str], _Loss] = {}
     for at, source in enumerate(sources[: of_draft if "draft" in given.keep else None]):
-        firm = set(find_unstated(source, said, given.kinds))
+        # To name a fact allows to leave it out, not to invent another.
+        firm = set(find_unstated(source, (*said, *_leave_out(given.brief)), given.kinds))
         # What comes later may correct it, in other words as well.
         later = (source, *sources[at + 1 :], *said)
         wrong: set[Fact | None] = {None, *find_unstated(text, later, given.kinds)}
@@ -91,9 +98,16 @@ def _losses(given: Given, text: str, said: tuple[str, ...] = ()) -> tuple[_Loss,
         for old, changed in compare_facts(source, text, given.kinds).items():
             long = set(re.findall(r"\w{4,}", sentence_of(source, old)))
             alike = [kind for kind, there in right if sum(word in there for word in long) > 1]
-            if old in firm and changed in wrong and (changed or old.kind not in alike):
+            is_lost = old in firm and old.kind not in alike
+            if changed in wrong and (changed or is_lost):
                 found.setdefault((old.kind, old.value), (old, changed, source))
     return tuple(found.values())
+
+
+def _leave_out(brief: str) -> list[str]:
+    """The sentences that say what is to go."""
+    sentences = re.split(r"(?<=[.!?;])\s+|\n", brief)
+    return [each for each in sentences if _GOES.search(each) and not _NOT.search(each)]
 
 
 @lru_cache(64)

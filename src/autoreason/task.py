@@ -16,7 +16,7 @@ from autoreason.characters import is_blank, without_controls
 from autoreason.contract import CODE_BLOCK, HEADING, Breach, Contract, Violation
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Query
-from autoreason.facts import FACT_KINDS
+from autoreason.facts import FACT_KINDS, language_of
 from autoreason.fields import check_call, check_fields, make_struct
 from autoreason.files import open_input
 from autoreason.kept import Given
@@ -141,6 +141,13 @@ class Task(Struct, frozen=True, kw_only=True):
         limits, known = self.contract, self.knowledge.facts if self.knowledge else ()
         keep = tuple(limits.keep or ())
         kinds = tuple(kind for kind in FACT_KINDS if kind in keep) or FACT_KINDS
+        if (
+            kinds == FACT_KINDS
+            and self.draft
+            and limits.language not in (None, language_of(self.draft))
+        ):
+            # No translation keeps the words of a quotation.
+            kinds = tuple(kind for kind in FACT_KINDS if kind != "quotes")
         others = (*limits.sections, *limits.must_include, *(each.text for each in known))
         texts = self.draft or "", self.facts or "", self.brief, "\n".join(others)
         return Given(keep, kinds, limits.max_words, *texts)
