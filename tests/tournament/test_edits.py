@@ -150,6 +150,13 @@ async def test_a_rewrite_that_changes_too_much_is_sent_back_once_and_else_left_o
     assert not left_out.decided[0].streak, "what went too far says nothing for the text so far"
 
 
+async def test_an_author_who_always_changes_too_much_is_not_asked_for_ever() -> None:
+    played = await edited(document("900 EUR. Nothing else."), passes=40, k=3)
+    assert [each.outcome for each in played.decided] == ["unopposed"] * 3
+    assert played.delivered.ended_by == "author"
+    assert "no rewrite was small enough an edit in 3 rounds" in played.delivered.reason
+
+
 async def test_a_merge_is_an_edit_too_and_no_draft_is_written_anew() -> None:
     script = {"synthesizer": document("Another text altogether.")}
     played = await edited(document("No edit."), candidates="B+AB", script=script)

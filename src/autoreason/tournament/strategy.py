@@ -52,6 +52,10 @@ def find_ending(
         return Ending("contract", why)
     if why := _plateau(story, settings, changed):
         return Ending("plateau", why)
+    last = [one for one in story.passes if one.decided][-settings.k :]
+    reasons = [{each.reason for each in one.dropped} for one in last if not one.candidates]
+    if len(reasons) == settings.k and all("changed" in each for each in reasons):
+        return Ending("author", f"no rewrite was small enough an edit in {settings.k} rounds")
     winners = [each.decided.winner for each in story.reviews if each.decided]
     if winners[-1:] != [None] and ends_by_review(winners, settings):
         text = name_text(next(filter(None, reversed(winners)))).replace("the text", "that")
