@@ -31,6 +31,7 @@ from autoreason.exchange import (
     Usage,
 )
 from autoreason.report.numbers import roughly
+from autoreason.run.estimate import plan_run
 from autoreason.settings import Budget
 
 
@@ -113,8 +114,9 @@ def test_the_time_left_is_said_once_the_pace_is_known_and_never_passes_a_limit()
     for at in range(10):
         assert " left" not in describe_progress(live)
         live.on_signal(ended(f"pass/1/judge/{at}/try/0"))
-    assert live.planned is not None
-    _, likely, high = live.planned
+    assert live.story.task is not None
+    plans = plan_run(live.story.task, live.story.settings)
+    _, likely, high = (sum(each.values()) for each in plans or ())
     # Six seconds a call.
     about = f"about {roughly(6 * likely - 60)} left, at most {roughly(6 * high - 60)}"
     assert f" · 1:00 · {about} · " in describe_progress(live)
