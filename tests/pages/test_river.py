@@ -33,8 +33,8 @@ def test_a_sentence_is_born_in_a_text_that_has_it_and_in_no_earlier_one(seed: in
 def test_what_is_left_adds_up_and_what_went_is_gone(seed: int) -> None:
     if (river := trace(random_story(seed))) is None:
         return
-    assert sum(each.left for each in river.sources) == len(river.result)
-    assert all(0 <= each.left <= each.taken for each in river.sources)
+    assert sum(left for _, _, left in river.sources) == len(river.result)
+    assert all(0 <= left <= taken for _, taken, left in river.sources)
     gone = iter(river.gone)
     for before, after in pairwise(river.columns):
         left = [each.text for each in after.sentences]

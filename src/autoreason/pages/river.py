@@ -51,16 +51,6 @@ class Column(NamedTuple):
     sentences: Sequence[Sentence]
 
 
-class Source(NamedTuple):
-    """A text that sentences were taken from."""
-
-    birth: Birth
-    taken: int
-    """Sentences that came into the text from it."""
-    left: int
-    """Those still there in the end."""
-
-
 class River(NamedTuple):
     columns: Sequence[Column]
     births: dict[str, Birth]
@@ -84,11 +74,12 @@ class River(NamedTuple):
         return found
 
     @property
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[tuple[Birth, int, int]]:
+        """Texts that sentences came from, with how many came, and how many of them are still there."""
         ever = {each.key for column in self.columns for each in column.sentences}
         taken = Counter(self.births[words] for words, _ in ever)
         left = Counter(map(self.birth, self.result))
-        return [Source(birth, taken[birth], left[birth]) for birth in sorted(taken)]
+        return [(birth, taken[birth], left[birth]) for birth in sorted(taken)]
 
     @property
     def gone(self) -> Iterator[tuple[str, Sequence[str]]]:

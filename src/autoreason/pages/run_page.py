@@ -71,7 +71,8 @@ def run_page(
         story=story,
         outcome=outcome,
         notes=notes,
-        facts=[*_facts(story, limits), paid],
+        length=describe_length(story),
+        paid=paid,
         fresh=describe_fresh_judges(story),
         fresh_ballots=fresh.ballots if fresh else (),
         draft=draft,
@@ -101,7 +102,6 @@ def run_page(
         name_fresh=partial(rounds.name_compared, story=story),
         rounds=rounds,
         draw=draw,
-        in_short=in_short,
         money=money,
         texts_of=texts_of,
         edits=edits,
@@ -109,15 +109,6 @@ def run_page(
 
 
 # ---- outcome ------------------------------------------------------------------------------------
-
-
-def _facts(story: Story, limits: Sequence[Limit]) -> Iterator[str]:
-    if words := describe_length(story):
-        yield words
-    if limits:
-        broken = sum(not each.kept for each in limits)
-        kept = f"all {len(limits)} limits kept" if len(limits) > 1 else "its limit kept"
-        yield f"{broken} of {count(len(limits), 'limit')} broken" if broken else kept
 
 
 def describe_fresh_judges(story: Story) -> str:
@@ -128,10 +119,8 @@ def describe_fresh_judges(story: Story) -> str:
     said = "Fresh judges were not asked before and do not know which text is the draft."
     asked = Counter(statements.heard(panel.ballots)).items()
     if len(asked) > 1:
-        each = [
-            f"{rounds.short_name(name)}, asked {count(number, 'time')}" for name, number in asked
-        ]
-        said += f" Here: {listed(each)}."
+        times = [f"{rounds.short_name(name)}, asked {count(n, 'time')}" for name, n in asked]
+        said += f" Here: {listed(times)}."
     found = story.delivered.evidence.preference if story.delivered else None
     if found and (found.low > 0.5 or found.high < 0.5):
         chance = sign_test(found.prefer, found.judges - found.prefer).p_value or 1
@@ -140,13 +129,6 @@ def describe_fresh_judges(story: Story) -> str:
 
 
 # ---- rounds and reviews ----------------------------------------------------------------------
-
-
-def in_short(chapter: rounds.Chapter) -> str:
-    """A round or a review in two or three words."""
-    if chapter.left and chapter.is_review:
-        return f"{'back to ' if chapter.back else ''}{rounds.name_origin(chapter.left)}"
-    return chapter.outcome.partition(",")[0].partition(":")[0].removeprefix("the ")
 
 
 class ShownText(NamedTuple):
