@@ -139,7 +139,7 @@ def test_reviews_are_counted_again_and_rows_of_kept_texts_only_where_rounds_have
     found = recount_all(story)
     assert found is not None
     assert (len(found.ties), len(found.ks)) == (1, 1)
-    assert {each.sentence[:15] for each in found.outcomes} == {"Nothing changes"}
+    assert {each.sentence[:15] for each in found.recounts.values()} == {"Nothing changes"}
     # Of seven judges, four put the latest text first; by points it has them against it.
     first = story.reviews[0]
     latest = next(each for each in first.ballots if each.ranking)

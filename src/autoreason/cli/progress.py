@@ -87,9 +87,9 @@ def describe_left(live: Live) -> str:
     settings, task, is_ending = story.settings, story.task, CONFIRMATION in story.panels
     if not settings or not task or spent.calls < PACED_BY or is_ending:
         return ""
-    plans = plan_run(task, settings) if settings.job.is_tournament or story.is_sampling else None
-    if plans is None:
+    if not (settings.job.is_tournament or story.is_sampling):
         return ""
+    plans = plan_run(task, settings) or ()
     _, likely, most = (seconds * sum(each.values()) / spent.calls - seconds for each in plans)
     used: dict[str, float] = {"calls": spent.calls, "tokens": spent.known_tokens}
     used |= {"cost": float(spent.known_cost), "seconds": seconds}

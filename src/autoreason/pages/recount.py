@@ -76,16 +76,6 @@ class WhatIf(NamedTuple):
     recounts: dict[Choice, Recount]
     """In the order of judges, rules, ties and rows."""
 
-    @property
-    def outcomes(self) -> list[Recount]:
-        return list(dict.fromkeys(self.recounts.values()))
-
-    @property
-    def places(self) -> str:
-        """For each choice, which of the outcomes it has."""
-        numbers = {each: str(at) for at, each in enumerate(self.outcomes)}
-        return " ".join(numbers[each] for each in self.recounts.values())
-
 
 def judge_of(ballot: BallotCast, models: int) -> str:
     """Who gave a ranking: its model, or which seat where all judges are of one model."""

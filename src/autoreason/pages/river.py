@@ -158,14 +158,11 @@ def draw(river: River) -> str:
     width = step * len(columns) - step // 2
     names, bars, bands = "", defaultdict[str, str](str), defaultdict[str, str](str)
     # A sentence is one high; a bar is four wide, and a band six.
-    for at, (column, after) in enumerate(zip_longest(columns, columns[1:])):
-        names += f'<text x="{at * step}" y="14">{in_markup(column.name)}</text>'
+    for at, ((name, here), after) in enumerate(zip_longest(columns, columns[1:])):
+        names += f'<text x="{at * step}" y="14">{in_markup(name)}</text>'
         there = {each.key: row for row, each in enumerate(after.sentences if after else ())}
-        downs = [
-            there[each.key] - row if each.key in there else None
-            for row, each in enumerate(column.sentences)
-        ]
-        kinds, top = (river.birth(each).kind for each in column.sentences), 0
+        downs = (there[e.key] - y if e.key in there else None for y, e in enumerate(here))
+        kinds, top = (river.birth(each).kind for each in here), 0
         # Neighbours that stay beside each other have one band; that of those that go is short.
         for (kind, down), run in groupby(zip(kinds, downs, strict=True)):
             high, wide = len([*run]), 1 if down is None else 6

@@ -19,7 +19,6 @@ from autoreason.pages.film import moments
 from autoreason.pages.judge_map import map_judges
 from autoreason.pages.recount import RULES, recount_all
 from autoreason.pages.river import draw, trace
-from autoreason.report.changes import share_left
 from autoreason.report.numbers import capital, count, listed, money
 from autoreason.report.page import fill_page
 from autoreason.stats.shares import sign_test
@@ -29,9 +28,6 @@ from autoreason.tournament import edits, rounds, statements
 from autoreason.tournament.endings import describe_length, short_run, spending, the_draft, took
 from autoreason.tournament.voting import QUARTERS
 from autoreason.wording import KINDS, SEVERITIES, TextKind, kind_of, numeral
-
-_LITTLE_LEFT = 0.4
-"""Of the draft's words in the result, below which a comparison word by word is hard to read."""
 
 
 def run_page(
@@ -52,15 +48,12 @@ def run_page(
     said = [each if each.startswith("autoreason ") else capital(each) for each in left if each]
     outcome, *notes = said or [f"Run {run}"]
     limits, drafted, ended = check_limits(story), story.draft, story.delivered
-    rows: Sequence[tuple[str, str]] = ()
-    if ended:
-        rows = statements.evidence(ended.evidence, story, ended.violations, story.origin)
+    broken = ended.violations if ended else ()
+    rows = statements.evidence(ended.evidence, story, broken, story.origin) if ended else []
     if story.is_sampling:
         rows = [(label, name_drafts(text)) for label, text in rows]
     fresh = story.panels.get(CONFIRMATION)
     draft = drafted.text if drafted and drafted.text != story.text else None
-    result = story.text or ""
-    short = draft is not None and max(len(draft), len(result)) <= fragments.LONGEST
     decided = [each.decided for each in story.passes if each.decided]
     known = story.task.knowledge if story.task else None
     chapters = rounds.tell(story)
@@ -77,7 +70,6 @@ def run_page(
         fresh_ballots=fresh.ballots if fresh else (),
         draft=draft,
         draft_name=capital(the_draft(drafted).removeprefix("the ")) if drafted else "",
-        little_left=short and share_left(draft or "", result) < _LITTLE_LEFT,
         chapters=chapters,
         contests=any(one.verdict for one in story.passes),
         firsts=Counter(each.ranking[0] for each in story.closing_ballots if each.ranking),
@@ -103,6 +95,7 @@ def run_page(
         rounds=rounds,
         draw=draw,
         money=money,
+        count_words=count_words,
         texts_of=texts_of,
         edits=edits,
     )
