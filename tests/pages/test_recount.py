@@ -40,16 +40,13 @@ def winner(step: Step, choice: Choice, settings: Settings, models: int) -> str |
         least, lead = quorum(len(cast)), 1
         order = [each.name for each in reversed(step.decided.texts)]
     else:
-        size, order = (
-            pass_size(settings, step.verdict.scores),
-            in_tie_order(step.verdict.scores, settings),
-        )
+        scores = step.verdict.scores
+        size, order = pass_size(settings, scores), in_tie_order(scores, settings)
         least, lead = size.quorum(len(cast)), size.required_lead
         if choice.ties == "goes to the challenger":
             order, lead = [*(name for name in order if name != "A"), "A"], 1
-    return (
-        count_votes(choice.rule, rankings, order, lead).winner if len(rankings) >= least else None
-    )
+    enough = len(rankings) >= least
+    return count_votes(choice.rule, rankings, order, lead).winner if enough else None
 
 
 def differences(story: Story, choice: Choice, settings: Settings) -> list[int]:
