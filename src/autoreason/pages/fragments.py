@@ -30,9 +30,9 @@ _OWN = re.compile(r' (data-\w+|aria-label|href|start)="([^"]*)"')
 """Attributes that few elements have in common."""
 _BETWEEN = re.compile(r">\s*\n\s*<")
 _BRACES = {ord("{"): "{{", ord("}"): "{}"}
-_SIGNS = {ord("<"): "{(", ord("\n"): "{/"}
+_SIGNS = {ord("<"): "{|", ord("\n"): "{~"}
 _LAST = re.compile(r"(?<!\{)\}+$")
-_LETTERS = "".join(map(chr, (*range(0x3D, 0x7B), *range(0xA1, 0x500))))
+_LETTERS = "".join(map(chr, (*range(0x21, 0x3C), *range(0x3D, 0x7B), *range(0xA1, 0x500))))
 _WHOLE = re.compile(r"(<(\w+)[^>]*>)<(del|ins)>([^<]*)</\3>(</\2>)")
 """A block that went or came as a whole."""
 LONGEST = 200_000
@@ -50,7 +50,7 @@ class Fragments:
 
     def __init__(self) -> None:
         self.tags: dict[str, str] = {}
-        """Their letters."""
+        """Each with its letter before it."""
         self.blocks: dict[str, int] = {}
         self.parts: list[str] = []
         self._row: list[int] = []
@@ -87,7 +87,8 @@ class Fragments:
     def _pack_tag(self, tag: str) -> str:
         if tag.startswith("</"):
             return "}"
-        letter = self.tags.setdefault(_OWN.sub("", tag[1:-1]), _LETTERS[len(self.tags)])
+        name = _OWN.sub("", tag[1:-1])
+        letter = self.tags.setdefault(name, f"{_LETTERS[len(self.tags)]}{name}")[0]
         own = ((f'<data value="{name}">', value) for name, value in _OWN.findall(tag))
         inside = "".join(f"{self._packed(data)}{value}}}" for data, value in own)
         return f"{{{letter}{inside}{'}' * (tag[1:-1] in _ALONE)}"
