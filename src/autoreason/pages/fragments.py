@@ -1,4 +1,4 @@
-"""Texts, changes and marks of a page, in blocks that are kept once and shown in every place that names them."""
+"""Texts, changes and marks of a page, in blocks that are there once and shown in every place that names them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TAG = re.compile(r"<(/?)(\w+)[^>]*>")
 _ALONE = ("br", "hr")
 _OWN = re.compile(r' (data-\w+|aria-label|href|start)="([^"]*)"')
 """Attributes that few elements have in common."""
-_BETWEEN = re.compile(r">\s*\n\s*<")
+_BETWEEN = re.compile(r">\s*\n\s*<(?!ins|del|mark)")
 _BRACES = {ord("{"): "{{", ord("}"): "{}"}
 _SIGNS = {ord("<"): "{|", ord("\n"): "{~"}
 _LAST = re.compile(r"(?<!\{)\}+$")
