@@ -31,6 +31,7 @@ from autoreason.exchange import (
     Usage,
 )
 from autoreason.report.numbers import roughly
+from autoreason.run.estimate import plan_run
 from autoreason.settings import Budget
 
 
@@ -108,19 +109,18 @@ def test_calls_are_counted_where_nothing_costs_anything() -> None:
 def test_the_time_left_is_said_once_the_pace_is_known_and_never_passes_a_limit() -> None:
     live = in_pass_three()
     live.started = live.clock() - 60
-    assert live.story.settings is not None
-    live.story.settings = replace(live.story.settings, budget=Budget())
+    settings = live.story.settings = replace(made_up.STARTED.settings, budget=Budget())
     for at in range(10):
         assert " left" not in describe_progress(live)
         live.on_signal(ended(f"pass/1/judge/{at}/try/0"))
-    assert live.planned is not None
-    _, likely, high = live.planned
+    plans = plan_run(made_up.STARTED.task, settings) or ()
+    _, likely, high = (sum(each.values()) for each in plans)
     # Six seconds a call.
     about = f"about {roughly(6 * likely - 60)} left, at most {roughly(6 * high - 60)}"
     assert f" · 1:00 · {about} · " in describe_progress(live)
     assert f"A{about[1:]}" in drawn(live)
     for budget in (Budget(seconds=70), Budget(cost=Decimal("0.1167"))):
-        live.story.settings = replace(live.story.settings, budget=budget)
+        live.story.settings = replace(settings, budget=budget)
         assert " · at most 10 s left · " in describe_progress(live)
 
 

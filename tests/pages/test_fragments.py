@@ -7,6 +7,7 @@ import re
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markupsafe import Markup
 from tests.pages.plays import write
 
 from autoreason.events import CritiqueProblem
@@ -75,8 +76,9 @@ def test_a_piece_that_is_shown_twice_is_made_once() -> None:
     one, two = pieces.add(render, "One {a} <.\n\nTwo."), pieces.add(render, "Two.")
     assert one == pieces.add(render, "One {a} <.\n\nTwo.")
     assert pieces.add(compare, "Two.", "Three.") not in (one, two)
-    assert pieces.add('<b id="x">Three<br></b><b id="x">Three<br></b>') == 3
-    # New ones, then one from so far back, what went and came, and one that stands there twice.
+    assert pieces.add(Markup, '<b id="x">Three<br></b><b id="x">Three<br></b>') == 3
     assert pieces.parts == ["2", "1.1", "d1.1,i1", "1,1.1"]
-    assert [*pieces.blocks] == ["{=One {{a{} {(.", "{=Two.", "{=Three.", "{>Three{?"]
-    assert [*pieces.tags] == ["p", 'b id="x"', "br"]
+    assert [*pieces.blocks] == ["{!One {{a{} {|.", "{!Two.", "{!Three.", '{"Three{#']
+    assert [*pieces.tags.values()] == ["!p", '"b id="x"', "#br"]
+    pieces.add(compare, "```\n1\n2\n3\n```", "```\n1\n5\n3\n```")
+    assert [*pieces.blocks][-1] == "{$1{~{%2}{~{&5}{~3", "lines of code stay lines"

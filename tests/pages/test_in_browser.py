@@ -6,13 +6,13 @@ import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.browser import HOSTILE, appear, faults, opened
 from tests.browser import axe as axe
 from tests.browser import browser as browser
-from tests.pages.plays import BACK, BACK_SETTINGS, REVIEWED, play_story, random_script, result_of
+from tests.pages.plays import BACK, BACK_SETTINGS, play_story, random_script, result_of
 from tests.tournament.stage import document
 
 from autoreason.story import Story
@@ -152,22 +152,35 @@ def test_what_if_shows_rounds_as_recorded_up_to_the_first_difference(
     page.close()
 
 
-@pytest.mark.parametrize("seed", [4, REVIEWED[0]])
-def test_a_hostile_text_does_nothing(browser: Browser, tmp_path: Path, seed: int) -> None:
+SAMPLED, ALONE = ({"strategy": each} for each in ("best_of_n", "critique_revise"))
+
+
+@pytest.mark.parametrize("options", [{}, BACK_SETTINGS, SAMPLED, ALONE])
+def test_a_hostile_text_does_nothing(
+    browser: Browser, tmp_path: Path, options: dict[str, Any]
+) -> None:
     script = {
-        **random_script(seed, flaws=0.0),
+        **random_script(4, flaws=0.0),
         "author": document(HOSTILE),
         "reviser": document(f"{HOSTILE}\n\nMore."),
     }
-    page, noticed = opened(
-        browser, tmp_path, result_of(play_story(seed, script, brief=HOSTILE)).to_html()
-    )
+    story = play_story(4, script, brief=HOSTILE, **options)
+    page, noticed = opened(browser, tmp_path, result_of(story).to_html())
     for tab in page.locator("[role=tab]").all():
         tab.click()
     page.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
     assert noticed == []
     acting = "main script:not([type='text/plain']), main svg:not(.river), main img"
     assert page.locator(acting).count() == 0
+    page.close()
+
+
+def test_without_scripts_it_says_what_matters(browser: Browser, tmp_path: Path) -> None:
+    html = page_of(contested)
+    page, _ = opened(browser, tmp_path, html, java_script_enabled=False)
+    parts = page.locator("#text-result, #text-changes, .round h3, #use-h").all()
+    assert [each.is_visible() for each in parts] == [True] * 8
+    assert not page.locator("#closer-h, [role=tab]").first.is_visible()
     page.close()
 
 
@@ -179,16 +192,5 @@ def test_a_hundred_rounds_open_at_once(browser: Browser, tmp_path: Path) -> None
     assert page.locator(".round").count() == 101
     # A second where nothing else runs; a busy machine is given more.
     assert took < 4_000
-    assert noticed == []
-    page.close()
-
-
-def test_a_run_without_votes_has_only_the_views_it_can_fill(
-    browser: Browser, tmp_path: Path
-) -> None:
-    page, noticed = opened(
-        browser, tmp_path, result_of(play_story(5, strategy="critique_revise")).to_html()
-    )
-    assert page.locator("#tab-vote, #tab-what-if, #tab-judges").count() == 0
     assert noticed == []
     page.close()

@@ -40,16 +40,13 @@ def winner(step: Step, choice: Choice, settings: Settings, models: int) -> str |
         least, lead = quorum(len(cast)), 1
         order = [each.name for each in reversed(step.decided.texts)]
     else:
-        size, order = (
-            pass_size(settings, step.verdict.scores),
-            in_tie_order(step.verdict.scores, settings),
-        )
+        scores = step.verdict.scores
+        size, order = pass_size(settings, scores), in_tie_order(scores, settings)
         least, lead = size.quorum(len(cast)), size.required_lead
         if choice.ties == "goes to the challenger":
             order, lead = [*(name for name in order if name != "A"), "A"], 1
-    return (
-        count_votes(choice.rule, rankings, order, lead).winner if len(rankings) >= least else None
-    )
+    enough = len(rankings) >= least
+    return count_votes(choice.rule, rankings, order, lead).winner if enough else None
 
 
 def differences(story: Story, choice: Choice, settings: Settings) -> list[int]:
@@ -139,7 +136,7 @@ def test_reviews_are_counted_again_and_rows_of_kept_texts_only_where_rounds_have
     found = recount_all(story)
     assert found is not None
     assert (len(found.ties), len(found.ks)) == (1, 1)
-    assert {each.sentence[:15] for each in found.outcomes} == {"Nothing changes"}
+    assert {each.sentence[:15] for each in found.recounts.values()} == {"Nothing changes"}
     # Of seven judges, four put the latest text first; by points it has them against it.
     first = story.reviews[0]
     latest = next(each for each in first.ballots if each.ranking)

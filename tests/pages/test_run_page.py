@@ -27,7 +27,6 @@ from tests.pages.plays import (
 )
 from tests.tournament.stage import USUAL, Answer, critique, document, shown_texts, vote
 
-from autoreason.characters import in_markup
 from autoreason.contract import Contract, Violation
 from autoreason.events import RunPaused
 from autoreason.exchange import Request, Spent
@@ -221,9 +220,9 @@ def test_a_judge_who_gave_no_ranking_is_no_second_opinion() -> None:
         assert [each for each in lines if "All judges" in each] == [line] * bool(line)
         assert ("Here: " in describe_fresh_judges(story)) == (not line)
     assert story.delivered is not None
-    broken = (Violation(rule="max_words", message="12 words, at most 9 allowed"),)
     story.panels[CONFIRMATION].ballots = [*cast, unread]
-    story.end = replace(story.delivered, violations=broken)
+    broken = Violation("max_words", "12 words, at most 9 allowed")
+    story.end = replace(story.delivered, violations=(broken,))
     lines = summarize(story, run="run", spent=Spent(), seconds=None, new="Please check: 9")
     said = "It breaks a limit: 12 words, at most 9 allowed. · more: see show --evidence"
     assert lines[3:] == ["Please check: 9", said]
@@ -262,12 +261,6 @@ def test_no_text_that_breaks_a_limit_is_said_to_keep_them_all(
     assert [each.found for each in check_limits(story) if not each.kept] == [broken.message]
     assert "limits broken" in " ".join(result_of(story).summary())
     assert statements.contract(story.task, (broken,)) == f"broken: {broken.message}"
-
-
-def test_its_title_is_the_first_heading_of_the_text() -> None:
-    story = next(each for each in map(random_story, SEEDS) if "# A proposal" in (each.text or ""))
-    assert story.title == "A proposal"
-    assert f"<title>{in_markup(story.title)}" in read(story)[0]
 
 
 def test_a_new_draft_is_called_one_wherever_a_page_names_it() -> None:
@@ -326,17 +319,11 @@ def test_a_pause_among_drafts_names_the_draft() -> None:
     assert first == f"Stopped in draft {story.passes[-1].number}, as you asked."
 
 
-def test_costs_are_shown_by_what_they_were_for() -> None:
-    page, _ = read(random_story(3))
-    assert '<th scope="row">Judges</th><td>39</td>' in page
-    # An author writes new drafts in later rounds as well.
-    assert '<th scope="row">Drafts</th><td>1</td>' in page
-
-
 def test_fresh_judges_stand_in_the_evidence_with_their_reasons() -> None:
     story = next(each for each in map(random_story, SEEDS) if CONFIRMATION in each.panels)
     page = read(story)[0]
     assert "What fresh judges said" in page
+    assert '<th scope="row">Judges</th><td>39</td>' in page
     # The letters are explained where they are used: in the folds.
     parts = page.split('id="evidence-h"')[1].split("<details>", 1)
     assert ["AB the merge" in each for each in parts] == [False, True]

@@ -69,17 +69,6 @@ def test_nothing_is_a_negative_zero() -> None:
     assert numbers.decimal(-0.04) == "0"
 
 
-def test_why_nothing_is_known_of_length_is_said() -> None:
-    assert "no vote was about two texts" in numbers.longer(Estimate(None), "2 ballots")
-    assert numbers.longer(Estimate(0.5, reason="too few"), "1 ballot") == "unknown: too few"
-
-
-def test_one_is_singular() -> None:
-    assert numbers.count(1, "pass", "passes") == "1 pass"
-    assert numbers.count(1200, "pass", "passes") == "1,200 passes"
-    assert numbers.count(0, "call") == "0 calls"
-
-
 def test_what_is_not_known_is_a_dash_and_a_value_without_interval_stands_alone() -> None:
     for shown in (numbers.interval, numbers.percent_interval, numbers.points):
         assert shown(Estimate(None)) == numbers.UNKNOWN

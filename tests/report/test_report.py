@@ -195,7 +195,3 @@ def test_a_page_has_no_commands_and_no_columns_of_a_terminal() -> None:
         "It ended early: the budget.",
     ]
     assert "<h1>Judges prefer a to b.</h1>" in page
-
-
-def test_a_page_is_small_without_its_texts() -> None:
-    assert len(Sample(text="").to_html().encode()) < 60_000

@@ -108,12 +108,8 @@ def test_numbers_for_a_spreadsheet_are_whole_and_only_texts_are_kept_from_being_
 
 
 def test_spare_columns_go_in_their_order_and_are_named() -> None:
-    columns = [
-        Column("name", figures=False),
-        Column("first", spare=1),
-        Column("second", spare=2),
-        Column("always"),
-    ]
+    spare = [Column("first", spare=1), Column("second", spare=2)]
+    columns = [Column("name", figures=False), *spare, Column("always")]
     table = Table(columns, [("x", "1" * 20, "2" * 20, "3" * 20)])
     assert "on a wider" not in table.to_text(70)
     assert "on a wider terminal also: first" in table.to_text(60)
@@ -128,18 +124,14 @@ def test_columns_that_do_not_fit_follow_beneath_with_their_names() -> None:
 
 
 def test_a_long_name_keeps_its_end() -> None:
-    table = Table(
-        [Column("text", figures=False), Column("points")],
-        [("a/very/long/folder/name/of/texts/draft_12.md", "1" * 20)],
-    )
+    row = ("a/very/long/folder/name/of/texts/draft_12.md", "1" * 20)
+    table = Table([Column("text", figures=False), Column("points")], [row])
     assert "draft_12.md  " in table.to_text(50)
 
 
 def test_a_cell_may_have_several_lines() -> None:
-    table = Table(
-        [Column("level", figures=False), Column("finding", figures=False)],
-        [("alarm", ("one two", "three"))],
-    )
+    columns = [Column(each, figures=False) for each in ("level", "finding")]
+    table = Table(columns, [("alarm", ("one two", "three"))])
     assert table.to_text().splitlines()[1:] == ["alarm  one two", "       three"]
     assert "one two<br>three" in table.to_markdown()
     assert "one two<br>three" in table.to_html()

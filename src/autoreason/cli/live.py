@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from autoreason.cli.steps import describe_step
-from autoreason.errors import AutoreasonError
 from autoreason.events import AnyEvent
 from autoreason.exchange import (
     BatchWaiting,
@@ -143,17 +141,6 @@ class Live:
         if len(self._chapters) != len(self.story.left):
             self._chapters = [each for each in tell(self.story) if each.left]
         return self._chapters
-
-    @cached_property
-    def planned(self) -> Sequence[int] | None:
-        """The fewest, the likely and the most calls; None where they are not known."""
-        from autoreason.run.estimate import plan_run
-
-        task, settings, plans = self.story.task, self.story.settings, None
-        # Where a run is watched, a strategy of its own may be out of reach.
-        with suppress(AutoreasonError):
-            plans = plan_run(task, settings) if task and settings and not self.lab else None
-        return plans and [sum(plan.values()) for plan in plans]
 
     @property
     def lab(self) -> LabProgress | None:

@@ -81,11 +81,16 @@ def describe_time(seconds: float, story: Story | None = None) -> str:
 
 def describe_left(live: Live) -> str:
     """`about 4 min left, at most 12 min`, at the pace so far; empty where that is not known yet, and at the end."""
-    settings, spent, seconds = live.story.settings, live.spent, live.elapsed
-    is_paced = spent.calls >= PACED_BY and CONFIRMATION not in live.story.panels
-    if not (settings and live.planned and is_paced):
+    from autoreason.run.estimate import plan_run
+
+    story, spent, seconds = live.story, live.spent, live.elapsed
+    settings, task, is_ending = story.settings, story.task, CONFIRMATION in story.panels
+    if not settings or not task or spent.calls < PACED_BY or is_ending:
         return ""
-    _, likely, most = (seconds * calls / spent.calls - seconds for calls in live.planned)
+    if not (settings.job.is_tournament or story.is_sampling):
+        return ""
+    plans = plan_run(task, settings) or ()
+    _, likely, most = (seconds * sum(each.values()) / spent.calls - seconds for each in plans)
     used: dict[str, float] = {"calls": spent.calls, "tokens": spent.known_tokens}
     used |= {"cost": float(spent.known_cost), "seconds": seconds}
     for name, n in used.items():

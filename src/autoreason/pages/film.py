@@ -117,8 +117,7 @@ def _round(chapter: Chapter, one: RecordedPass) -> Iterator[Moment]:
         yield so_far._replace(sentence=_vote(ballot, chapter.describe), is_cast=True)
     if decided := one.decided:
         row = f": {numeral(decided.streak)} in a row" if decided.survived else ""
-        said = f"{capital(chapter.sentence)}{row}."
-        last = so_far._replace(sentence=said)
+        last = so_far._replace(sentence=f"{capital(chapter.sentence)}{row}.")
         if decided.winner == "A":
             last = last._replace(kind="kept")
         elif decided.winner:

@@ -1,4 +1,4 @@
-"""Texts, changes and marks of a page, in blocks that are kept once and shown in every place that names them."""
+"""Texts, changes and marks of a page, in blocks that are there once and shown in every place that names them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from itertools import takewhile
 from markupsafe import Markup
 
 from autoreason.characters import in_markup
-from autoreason.contract import count_words
 from autoreason.events import CritiqueProblem
 from autoreason.parsing.critiques import Prose
 from autoreason.report import changes, markdown
-from autoreason.report.numbers import count
 from autoreason.report.page import spell_out
 
 _START, _END = "\ufdd0", "\ufdd1"
@@ -30,11 +28,11 @@ _TAG = re.compile(r"<(/?)(\w+)[^>]*>")
 _ALONE = ("br", "hr")
 _OWN = re.compile(r' (data-\w+|aria-label|href|start)="([^"]*)"')
 """Attributes that few elements have in common."""
-_BETWEEN = re.compile(r">\s*\n\s*<")
+_BETWEEN = re.compile(r">\s*\n\s*<(?!ins|del|mark)")
 _BRACES = {ord("{"): "{{", ord("}"): "{}"}
-_SIGNS = {ord("<"): "{(", ord("\n"): "{/"}
+_SIGNS = {ord("<"): "{|", ord("\n"): "{~"}
 _LAST = re.compile(r"(?<!\{)\}+$")
-_LETTERS = "".join(map(chr, (*range(0x3D, 0x7B), *range(0xA1, 0x500))))
+_LETTERS = "".join(map(chr, (*range(0x21, 0x3C), *range(0x3D, 0x7B), *range(0xA1, 0x500))))
 _WHOLE = re.compile(r"(<(\w+)[^>]*>)<(del|ins)>([^<]*)</\3>(</\2>)")
 """A block that went or came as a whole."""
 LONGEST = 200_000
@@ -52,7 +50,7 @@ class Fragments:
 
     def __init__(self) -> None:
         self.tags: dict[str, str] = {}
-        """Their letters."""
+        """Each with its letter before it."""
         self.blocks: dict[str, int] = {}
         self.parts: list[str] = []
         self._row: list[int] = []
@@ -60,15 +58,11 @@ class Fragments:
         """Where in the row a block is, the last time."""
         self._packed = cache(self._pack_tag)
         self.add = cache(self._add)
-        """The number of some HTML, or of what makes it and of what."""
-        self.words = cache(lambda text: count(count_words(text), "word"))
-        """`141 words`."""
+        """The number of what some function makes of something."""
 
-    def _add(self, html: str | Callable[..., str], *about: object) -> int:
-        if callable(html):
-            html = html(*about)
+    def _add(self, make: Callable[..., Markup], *about: object) -> int:
         items, runs = list[tuple[str, int]](), list[str]()
-        for element in split_elements(_BETWEEN.sub("><", spell_out(html))):
+        for element in split_elements(_BETWEEN.sub("><", spell_out(make(*about)))):
             whole = _WHOLE.fullmatch(element)
             block, how = (whole.expand(r"\1\4\5"), whole[3][0]) if whole else (element, "")
             items.append((how, self.blocks.setdefault(self._pack(block), len(self.blocks))))
@@ -93,14 +87,11 @@ class Fragments:
     def _pack_tag(self, tag: str) -> str:
         if tag.startswith("</"):
             return "}"
-        begun = self._begin(_OWN.sub("", tag[1:-1]))
-        for name, value in _OWN.findall(tag):
-            attribute = self._begin(f'data value="{name}"')
-            begun += f"{attribute}{value}}}"
-        return begun + "}" * (tag[1:-1] in _ALONE)
-
-    def _begin(self, tag: str) -> str:
-        return "{" + self.tags.setdefault(tag, _LETTERS[len(self.tags)])
+        name = _OWN.sub("", tag[1:-1])
+        letter = self.tags.setdefault(name, f"{_LETTERS[len(self.tags)]}{name}")[0]
+        own = ((f'<data value="{name}">', value) for name, value in _OWN.findall(tag))
+        inside = "".join(f"{self._packed(data)}{value}}}" for data, value in own)
+        return f"{{{letter}{inside}{'}' * (tag[1:-1] in _ALONE)}"
 
 
 def split_elements(html: str) -> Iterator[str]:
@@ -110,8 +101,7 @@ def split_elements(html: str) -> Iterator[str]:
         depth += 0 if tag[2] in _ALONE else -1 if tag[1] else 1
         if not depth:
             element, start = html[start : tag.end()].strip(), tag.end()
-            is_list = element.startswith("<ul>")
-            yield from split_elements(element[4:-5]) if is_list else [element]
+            yield from split_elements(element[4:-5]) if element.startswith("<ul>") else [element]
 
 
 def render(text: str) -> Markup:

@@ -81,7 +81,6 @@ def describe_run(row: RunRow, story: Story | None, line: str | None = None) -> L
     writes = story.writes if story else "text"
     text = story.text if story and writes == "text" else None
     draft = story.draft if story and text is not None else None
-    settings = story.settings if story else None
     is_lab = story is not None and isinstance(story.job, Lab)
     return ListedRun(
         run=row.id,
@@ -94,7 +93,7 @@ def describe_run(row: RunRow, story: Story | None, line: str | None = None) -> L
         words=None if text is None else count_words(text),
         limits=limits_of(story) if story and text is not None else None,
         cost=row.spent.cost,
-        cost_limit=settings.budget.cost if settings else None,
+        cost_limit=story.settings.budget.cost if story and story.settings else None,
         created=row.created,
     )
 

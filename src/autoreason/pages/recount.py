@@ -76,16 +76,6 @@ class WhatIf(NamedTuple):
     recounts: dict[Choice, Recount]
     """In the order of judges, rules, ties and rows."""
 
-    @property
-    def outcomes(self) -> list[Recount]:
-        return list(dict.fromkeys(self.recounts.values()))
-
-    @property
-    def places(self) -> str:
-        """For each choice, which of the outcomes it has."""
-        numbers = {each: str(at) for at, each in enumerate(self.outcomes)}
-        return " ".join(numbers[each] for each in self.recounts.values())
-
 
 def judge_of(ballot: BallotCast, models: int) -> str:
     """Who gave a ranking: its model, or which seat where all judges are of one model."""
@@ -110,23 +100,24 @@ def recount_all(story: Story) -> WhatIf | None:
     recounts: dict[Choice, Recount] = {}
 
     @cache
-    def decide(at: int, rule: str, *left: _Vote) -> tuple[_Decision, ...]:
+    def decide(at: int, rule: str, tie: TieRule, *left: _Vote) -> _Decision:
         chapter = steps[at]
         if not chapter.is_review:
-            return _decide(chapter, settings, rule, left)
+            return _decide(chapter, settings, rule, tie, left)
         reviewed = [each.left for each in steps[:at] if each.is_review]
         before = [story.incumbents[0], *filter(None, reviewed)][-1].name
-        return (_decide_review(chapter, before, settings, rule, left),) * len(TIES)
+        return _decide_review(chapter, before, settings, rule, left)
 
-    for without, rule in product(["", *(name for name, _ in judges)], RULES):
-        decisions = []
-        for at, each in enumerate(chapter.step for chapter in steps):
+    for without in ["", *(name for name, _ in judges)]:
+        cast = []
+        for each in (chapter.step for chapter in steps):
             left = (b for b in each.ballots if judge_of(b, models) != without)
             # In order, so that it makes no difference which of two equal votes is left out.
-            decisions.append(decide(at, rule, *sorted(_vote(b, each, settings) for b in left)))
-        for tie, found in zip(TIES, zip(*decisions, strict=True), strict=True):
-            for k in ks if tie in ties else ():
-                recounts[Choice(without, rule, tie, k)] = follow(found, k)
+            cast.append(sorted(_vote(b, each, settings) for b in left))
+        for rule, tie in product(RULES, ties):
+            decisions = tuple(decide(at, rule, tie, *votes) for at, votes in enumerate(cast))
+            for k in ks:
+                recounts[Choice(without, rule, tie, k)] = follow(decisions, k)
     return WhatIf(judges, ties, ks, recorded, recounts)
 
 
@@ -154,41 +145,33 @@ class _Decision(NamedTuple):
 
 
 def _decide(
-    chapter: Chapter, settings: Settings, rule: str, cast: Sequence[_Vote]
-) -> tuple[_Decision, ...]:
-    """Who wins a round, by each rule for ties."""
+    chapter: Chapter, settings: Settings, rule: str, tie: TieRule, cast: Sequence[_Vote]
+) -> _Decision:
+    """Who wins a round."""
     one, decided = chapter.step, chapter.step.decided
     assert isinstance(one, RecordedPass)
     assert isinstance(decided, PassDecided)
     if decided.verdict is None:
         # No vote decided it, so that no vote can change it.
         grew = decided.survived and all(each.reason != "longer" for each in one.dropped)
-        return (_Decision(decided.winner, grew),) * len(TIES)
+        return _Decision(decided.winner, grew)
     size = pass_size(settings, decided.verdict.scores)
-    order = in_tie_order(decided.verdict.scores, settings)
-    votes = [each.ranking for each in cast if each.ranking]
-
-    def goes_on(winner: str | None, counts: bool) -> _Decision:
-        # An undecided round leaves the text so far.
-        parted = ""
-        if (winner or "A") != (decided.winner or "A"):
-            parted = f"{chapter.describe(winner or 'A')} would {'win' if winner else 'have stayed'}"
-        return _Decision(winner, counts, parted)
-
-    if len(votes) < size.quorum(len(cast)):
-        return (goes_on(None, counts=False),) * len(TIES)
-    code = (ballot.ranking for ballot in decided.verdict.code.values())
-    found = count_votes(rule, [*votes, *filter(None, code)], order, size.required_lead)
-    counts = found.winner == "A" and not decided.violations
-    challenger = found.winner
-    if found.winner == "A" and found.margin <= 0:
-        last = [*(name for name in order if name != "A"), "A"]
-        challenger = from_scores(found.scores, last).winner
-    return (
-        goes_on(found.winner, counts and found.margin > 0),
-        goes_on(found.winner, counts),
-        goes_on(challenger, counts and challenger == "A"),
-    )
+    votes, winner, leads = [each.ranking for each in cast if each.ranking], None, True
+    if len(votes) >= size.quorum(len(cast)):
+        order = in_tie_order(decided.verdict.scores, settings)
+        code = (ballot.ranking for ballot in decided.verdict.code.values())
+        found = count_votes(rule, [*votes, *filter(None, code)], order, size.required_lead)
+        winner = found.winner
+        if winner == "A" and found.margin <= 0:
+            leads = tie != "confirms nothing"
+            if tie == "goes to the challenger":
+                last = [*(name for name in order if name != "A"), "A"]
+                winner = from_scores(found.scores, last).winner
+    parted = ""
+    # An undecided round leaves the text so far.
+    if (winner or "A") != (decided.winner or "A"):
+        parted = f"{chapter.describe(winner or 'A')} would {'win' if winner else 'have stayed'}"
+    return _Decision(winner, winner == "A" and leads and not decided.violations, parted)
 
 
 def _decide_review(

@@ -49,16 +49,6 @@ class Column(NamedTuple):
     sentences: Sequence[Sentence]
 
 
-class Source(NamedTuple):
-    """A text that sentences were taken from."""
-
-    birth: Birth
-    taken: int
-    """Sentences that came into the text from it."""
-    left: int
-    """Those still there in the end."""
-
-
 class River(NamedTuple):
     columns: Sequence[Column]
     births: dict[str, Birth]
@@ -82,11 +72,12 @@ class River(NamedTuple):
         return found
 
     @property
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[tuple[Birth, int, int]]:
+        """Texts that sentences came from, with how many came, and how many of them are still there."""
         ever = {each.key for column in self.columns for each in column.sentences}
         taken = Counter(self.births[words] for words, _ in ever)
         left = Counter(map(self.birth, self.result))
-        return [Source(birth, taken[birth], left[birth]) for birth in sorted(taken)]
+        return [(birth, taken[birth], left[birth]) for birth in sorted(taken)]
 
     @property
     def gone(self) -> Iterator[tuple[str, Sequence[str]]]:
@@ -162,14 +153,11 @@ def draw(river: River) -> str:
     width = step * len(columns) - step // 2
     names, bars, bands = "", defaultdict[str, str](str), defaultdict[str, str](str)
     # A sentence is one high; a bar is four wide, and a band six.
-    for at, (column, after) in enumerate(zip_longest(columns, columns[1:])):
-        names += f'<text x="{at * step}" y="14">{in_markup(column.name)}</text>'
+    for at, ((name, here), after) in enumerate(zip_longest(columns, columns[1:])):
+        names += f'<text x="{at * step}" y="14">{in_markup(name)}</text>'
         there = {each.key: row for row, each in enumerate(after.sentences if after else ())}
-        downs = [
-            there[each.key] - row if each.key in there else None
-            for row, each in enumerate(column.sentences)
-        ]
-        kinds, top = (river.birth(each).kind for each in column.sentences), 0
+        downs = (there[e.key] - y if e.key in there else None for y, e in enumerate(here))
+        kinds, top = (river.birth(each).kind for each in here), 0
         # Neighbours that stay beside each other have one band; that of those that go is short.
         for (kind, down), run in groupby(zip(kinds, downs, strict=True)):
             high, wide = len([*run]), 1 if down is None else 6

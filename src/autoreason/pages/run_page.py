@@ -27,9 +27,6 @@ from autoreason.tournament.endings import describe_length, short_run, spending, 
 from autoreason.tournament.voting import QUARTERS
 from autoreason.wording import KINDS, SEVERITIES, TextKind, kind_of, numeral
 
-_LITTLE_LEFT = 0.4
-"""Of the result's wording that is the draft's, below which a comparison word by word is hard to read."""
-
 
 def run_page(
     story: Story,
@@ -49,12 +46,10 @@ def run_page(
     said = [each if each.startswith("autoreason ") else capital(each) for each in left if each]
     outcome, *notes = said or [f"Run {run}"]
     limits, drafted, ended = check_limits(story), story.draft, story.delivered
-    rows: Sequence[tuple[str, str]] = ()
-    if ended:
-        rows = statements.evidence(ended.evidence, story, ended.violations, story.origin)
+    broken = ended.violations if ended else ()
+    rows = statements.evidence(ended.evidence, story, broken, story.origin) if ended else []
     fresh = story.panels.get(CONFIRMATION)
     draft = drafted.text if drafted and drafted.text != story.text else None
-    result = story.text or ""
     decided = [each.decided for each in story.passes if each.decided]
     known = story.task.knowledge if story.task else None
     chapters = rounds.tell(story)
@@ -65,12 +60,13 @@ def run_page(
         story=story,
         outcome=outcome,
         notes=notes,
-        facts=[*_facts(story, limits), paid],
+        length=describe_length(story),
+        paid=paid,
         fresh=describe_fresh_judges(story),
         fresh_ballots=fresh.ballots if fresh else (),
         draft=draft,
+        share_kept=share_kept,
         draft_name=capital(the_draft(drafted).removeprefix("the ")) if drafted else "",
-        little_left=draft is not None and share_kept(result, draft) < _LITTLE_LEFT,
         chapters=chapters,
         contests=any(one.verdict for one in story.passes),
         firsts=Counter(each.ranking[0] for each in story.closing_ballots if each.ranking),
@@ -95,23 +91,14 @@ def run_page(
         name_fresh=partial(rounds.name_compared, story=story),
         rounds=rounds,
         draw=draw,
-        in_short=in_short,
         money=money,
+        count_words=count_words,
         texts_of=texts_of,
         edits=edits,
     )
 
 
 # ---- outcome ------------------------------------------------------------------------------------
-
-
-def _facts(story: Story, limits: Sequence[Limit]) -> Iterator[str]:
-    if words := describe_length(story):
-        yield words
-    if limits:
-        broken = sum(not each.kept for each in limits)
-        kept = f"all {len(limits)} limits kept" if len(limits) > 1 else "its limit kept"
-        yield f"{broken} of {count(len(limits), 'limit')} broken" if broken else kept
 
 
 def describe_fresh_judges(story: Story) -> str:
@@ -122,10 +109,8 @@ def describe_fresh_judges(story: Story) -> str:
     said = "Fresh judges were not asked before and do not know which text is the draft."
     asked = Counter(statements.heard(panel.ballots)).items()
     if len(asked) > 1:
-        each = [
-            f"{rounds.short_name(name)}, asked {count(number, 'time')}" for name, number in asked
-        ]
-        said += f" Here: {listed(each)}."
+        times = [f"{rounds.short_name(name)}, asked {count(n, 'time')}" for name, n in asked]
+        said += f" Here: {listed(times)}."
     found = story.delivered.evidence.preference if story.delivered else None
     if found and (found.low > 0.5 or found.high < 0.5):
         chance = sign_test(found.prefer, found.judges - found.prefer).p_value or 1
@@ -134,13 +119,6 @@ def describe_fresh_judges(story: Story) -> str:
 
 
 # ---- rounds and reviews ----------------------------------------------------------------------
-
-
-def in_short(chapter: rounds.Chapter) -> str:
-    """A round or a review in two or three words."""
-    if chapter.left and chapter.is_review:
-        return f"{'back to ' if chapter.back else ''}{rounds.name_origin(chapter.left)}"
-    return chapter.outcome.partition(",")[0].partition(":")[0].removeprefix("the ")
 
 
 class ShownText(NamedTuple):

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 ASSETS = Path(__file__).parent / "assets"
 _NOTES = re.compile(r"/\*(?s:.*?)\*/|^\s*//.*|^\s+", re.MULTILINE)
 _SPACES = re.compile(r"\n|(?<=[:,]) | (?=\{)")
-"""Of a style, those that nobody needs who does not change it."""
 _SPELLED_OUT = re.compile(r"<(U\+[0-9A-F]{4})>")
 
 

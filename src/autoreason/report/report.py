@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 
 NOTHING_KNOWN: Mapping[str, str] = {}
-_MOST_LINES = 5
-"""Of an ending."""
 
 
 class Report:
@@ -184,8 +182,8 @@ class Report:
 
 
 def add_warnings(lines: Sequence[str], warnings: Sequence[str]) -> list[str]:
-    """An ending with what is to be known of it, the most important first; where there is more, as much as fits."""
-    room = _MOST_LINES - len(lines) - 1
+    """An ending in five lines: with what is to be known of it, the most important first, and as much as fits."""
+    room = 4 - len(lines)
     last = " ".join(warnings[room:])
     if len(last) > WIDEST and warnings[room + 1 :]:
         last = f"{warnings[room]} · more: see show --evidence"

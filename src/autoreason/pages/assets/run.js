@@ -20,7 +20,8 @@ const parts = packed.map((line) =>
   }),
 );
 
-const SIGNS = /** @type {Record<string, string>} */ ({ "(": "<", "/": "\n" });
+const names = Object.fromEntries(tags.map((tag) => [tag[0], tag.slice(1)]));
+const SIGNS = /** @type {Record<string, string>} */ ({ "|": "<", "~": "\n" });
 
 /** The element that a block is packed of. @param {string} block */
 const unpack = (block) => {
@@ -34,10 +35,9 @@ const unpack = (block) => {
     around.setAttribute(ended.value, ended.textContent ?? "");
     ended.remove();
   };
-  for (const [, sign, letter, text] of block.matchAll(/\{([{}(/])|\{(.)|\}|([^{}]+)/gs)) {
+  for (const [, sign, letter, text] of block.matchAll(/\{([{}|~])|\{(.)|\}|([^{}]+)/gs)) {
     if (letter) {
-      const code = letter.charCodeAt(0);
-      const [name, attributes] = tags[code - (code < 0x7b ? 0x3d : 0x63)].split(/ (.*)/);
+      const [name, attributes] = names[letter].split(/ (.*)/);
       at = at.appendChild(document.createElement(name));
       for (const [, attribute, value] of (attributes ?? "").matchAll(/([\w-]+)(?:="(.*?)")?/g)) {
         at.setAttribute(attribute, value ?? "");
