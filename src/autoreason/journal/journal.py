@@ -171,13 +171,20 @@ class Journal:
     async def begin_run(
         self, title: str, version: str, started: RunStarted, name: str | None = None
     ) -> str:
-        """Add a new run under a free name or this one, together with its first event; returns the name."""
+        """Add a new run, together with its first event, and return its name; a name given is the caller's own.
+
+        Whoever gives a name has locked it, so it is on the disk no later than what is recorded next.
+        """
         run, at = name or self.new_run_id(), codec.now()
         title = codec.write_text(title)
         known = (run, title, "running", at, at, version, started.forked_from)
         row = (*known, f"{title}\n{run}".casefold(), _uses(started.settings))
         first = codec.event_row(run, 1, started)
-        await self._get_writer().commit(run, writer.begin_run(row, first))
+        begin = writer.begin_run(row, first)
+        if name:
+            self._get_writer().send(run, begin)
+        else:
+            await self._get_writer().commit(run, begin)
         self._last_seq[run] = 1
         return run
 

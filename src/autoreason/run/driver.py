@@ -92,7 +92,9 @@ async def start(
         version=__version__,
         forked_from=forked_from,
     )
-    check_event(started)
+    if name is None:
+        # What a cell is given was read with its suite.
+        check_event(started)
     run = await journal.begin_run(task.title, __version__, started, name)
     async with _naming(run), nullcontext() if locked else journal.lock_async(run):
         if on_started := hooks.get("on_started"):
@@ -287,7 +289,8 @@ class _Drive(Struct, frozen=True):
             job.story.apply(end)
         else:
             self.journal.set_status(self.run, end.status)
-        self.journal.set_title(self.run, job.story.title)
+        if job.story.title != self.task.title:
+            self.journal.set_title(self.run, job.story.title)
         self.journal.take_command(self.run)
 
     def _pause(self, paused: RunPaused) -> None:
