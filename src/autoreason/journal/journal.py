@@ -169,11 +169,17 @@ class Journal:
         return name
 
     async def begin_run(
-        self, title: str, version: str, started: RunStarted, name: str | None = None
+        self,
+        title: str,
+        version: str,
+        started: RunStarted,
+        name: str | None = None,
+        *,
+        locked: bool = False,
     ) -> str:
-        """Add a new run, together with its first event, and return its name; a name given is the caller's own.
+        """Add a new run under a free name or this one, together with its first event; returns the name.
 
-        Whoever gives a name has locked it, so it is on the disk no later than what is recorded next.
+        Under a name that is locked and free, it is on the disk no later than what is recorded next.
         """
         run, at = name or self.new_run_id(), codec.now()
         title = codec.write_text(title)
@@ -181,7 +187,7 @@ class Journal:
         row = (*known, f"{title}\n{run}".casefold(), _uses(started.settings))
         first = codec.event_row(run, 1, started)
         begin = writer.begin_run(row, first)
-        if name:
+        if locked:
             self._get_writer().send(run, begin)
         else:
             await self._get_writer().commit(run, begin)

@@ -92,10 +92,10 @@ async def start(
         version=__version__,
         forked_from=forked_from,
     )
-    if name is None:
+    if not locked:
         # What a cell is given was read with its suite.
         check_event(started)
-    run = await journal.begin_run(task.title, __version__, started, name)
+    run = await journal.begin_run(task.title, __version__, started, name, locked=locked)
     async with _naming(run), nullcontext() if locked else journal.lock_async(run):
         if on_started := hooks.get("on_started"):
             on_started(run)
