@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
-from pathlib import Path
+import io
+import json
+import sys
+from contextlib import redirect_stderr, redirect_stdout, suppress
 from typing import Any
+from unittest.mock import patch
 
 from examples.host_agent import reply_to
 from tests.run.runs import TASK
 
+from autoreason.cli.__main__ import run_cli
 from autoreason.errors import InvalidInput
 from autoreason.exchange import OnSignal, Reply, Request
 from autoreason.journal import Journal
@@ -84,13 +88,36 @@ async def play_within(journal: Journal, settings: Settings | None = None) -> Res
     return await begin(journal, settings, pool=pool)
 
 
-def play_on(path: str, seed: int) -> str:
+def play_on(place: str, seed: int) -> None:
     """Begin the one run of a journal, or go on with it, to its end: for a process that may be killed."""
-    with Journal.open(Path(path), create=True) as journal:
+    with Journal.open(place, create=True) as journal:
         rows = journal.runs()
         if not (rows and journal.events(rows[0].id)):
             asyncio.run(begin(journal, terms(seed)))
         while not (row := journal.runs()[0]).finished:
             answer_all(journal, row.id)
             asyncio.run(resume(journal, row.id))
-    return path
+
+
+def play_by_commands(place: str, seed: int) -> None:
+    """The same through `host start`, `take`, `answer` and `next`, each in this process."""
+    short = f"--rounds 1 --set reviewers=3 --set confirmation=3 --call-limit 40 --seed {seed}"
+    with Journal.open(place, create=True) as journal:
+        begun = [row.id for row in journal.runs() if journal.events(row.id)]
+    found = command(place, "next", *begun) if begun else None
+    found = found or command(place, "start", TASK.brief, *short.split())
+    while not found["done"]:
+        for token in found["open"]:
+            asked = command(place, "take", token)
+            # It may have been answered before the kill.
+            if asked:
+                command(place, "answer", token, given=reply_to(asked["text"]))
+        found = command(place, "next", found["run"])
+
+
+def command(place: str, *arguments: str, given: str = "") -> Any:
+    """What a command of `host` says; None where it refuses."""
+    said, answer = io.StringIO(), io.TextIOWrapper(io.BytesIO(given.encode()))
+    with redirect_stdout(said), redirect_stderr(io.StringIO()), patch.object(sys, "stdin", answer):
+        status = run_cli(["host", *arguments, "--json", "--journal", place])
+    return None if status else json.loads(said.getvalue())

@@ -4,39 +4,45 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from benchmarks.kills import run_with_kills, story
 from examples.host_agent import reply_to
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.programs.stage import MadeUpExaminer, fenced, program
 from tests.run.host_runs import (
     ADDRESS,
     answer_all,
     begin,
     play,
+    play_by_commands,
     play_on,
     play_within,
     resume,
     terms,
 )
 from tests.run.leaving import emitted
-from tests.run.runs import open_journal
+from tests.run.runs import open_journal, settings
+from tests.run.solve_runs import DIGEST, task
 
 import autoreason
 from autoreason.errors import InvalidInput, ProviderFailed, Waiting
 from autoreason.exchange import Message, OnSignal, Reply, Request
+from autoreason.job_types import Solve
 from autoreason.journal import Journal
 from autoreason.journal.maintenance import copy_runs
 from autoreason.models.doubles import EchoModel
 from autoreason.models.pool import ModelPool
-from autoreason.run import host
+from autoreason.programs.examination import ExaminerService
+from autoreason.run import driver, host
 from autoreason.run.host import LEASE, MAX_LEASES, answer, can_go_on, standing, take
 from autoreason.run.recorded import replay
 from autoreason.settings import Budget, Models, make_settings
@@ -338,6 +344,16 @@ async def test_an_answer_that_its_reader_cannot_read_is_refused_and_the_question
     assert {"author", "critic", "judge"} <= roles
 
 
+async def test_prose_is_refused_where_a_program_is_asked_for(journal: Journal) -> None:
+    chosen = settings(ADDRESS, job=Solve(set=DIGEST, strategy="single"))
+    service = ExaminerService(MadeUpExaminer())
+    result = await driver.start(task(), chosen, journal, {"pool": ModelPool()}, service=service)
+    token = only(journal, result.run)
+    take(journal, token)
+    assert "in the form the prompt ends with" in refusal(journal, token, "I would add them up.")
+    answer(journal, token, fenced(program(3)))
+
+
 async def test_nobody_answers_what_is_no_longer_asked(journal: Journal) -> None:
     result = await begin(journal)
     token = only(journal, result.run)
@@ -434,35 +450,46 @@ def test_two_agents_share_the_questions(
         assert emitted(journal, run) == emitted(journal, alone.run)
 
 
-def killed_runs(
-    kills: int, folder: Path, patch: pytest.MonkeyPatch, **shared: Any
-) -> Iterator[tuple[int, bool]]:
-    """How each process ended that was killed until it came to its end, and whether its run is the unbroken one."""
+class Killing(NamedTuple):
+    """Kills a process that plays a run, until it ends by itself, and compares the run with an unbroken one."""
+
+    play: Callable[[str, int], None]
+    place: Callable[[], str]
+
+    def __call__(self, kills: int, **shared: Any) -> None:
+        """Run after run, until so many kills are through."""
+        chance, killed = random.Random(5), 0
+        while killed < kills:
+            broken, unbroken, seed = self.place(), self.place(), killed
+            code, times = run_with_kills(partial(self.play, broken, seed), chance, **shared)
+            assert code == 0
+            killed += times
+            self.play(unbroken, seed)
+            assert story(broken) == story(unbroken)
+
+
+@pytest.fixture(params=["file", "server", "commands"])
+def killing(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Killing:
     # What a killed agent took is free at once, however often that happens.
-    patch.setattr(host, "LEASE", 0.0)
-    patch.setattr(host, "MAX_LEASES", 10**6)
-    chance, killed = random.Random(5), 0
-    while killed < kills:
-        path = str(folder / f"{killed}.db")
-        code, times = run_with_kills(partial(play_on, path, killed), chance, **shared)
-        killed += times
-        whole = folder / f"{killed}-whole"
-        with open_journal(whole) as journal:
-            unbroken = asyncio.run(play_within(journal, terms(int(Path(path).stem))))
-            yield code, story(path) == emitted(journal, unbroken.run)
+    monkeypatch.setattr(host, "LEASE", 0.0)
+    monkeypatch.setattr(host, "MAX_LEASES", 10**6)
+    play = play_by_commands if request.param == "commands" else play_on
+    if request.param == "server":
+        server = request.getfixturevalue("postgres")
+        return Killing(play, server.create)
+    numbers = count()
+    return Killing(play, lambda: str(tmp_path / f"{next(numbers)}.db"))
 
 
-def test_runs_killed_at_any_moment_end_as_if_nothing_had_happened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ends = killed_runs(8, tmp_path, monkeypatch, longest=0.4)
-    assert {*ends} == {(0, True)}
+def test_runs_killed_at_any_moment_end_as_if_nothing_had_happened(killing: Killing) -> None:
+    killing(4, longest=0.4)
 
 
 @pytest.mark.slow
-def test_sixty_kills_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ends = killed_runs(60, tmp_path, monkeypatch, longest=0.3, more=1.05)
-    assert {*ends} == {(0, True)}
+def test_sixty_kills_change_nothing(killing: Killing) -> None:
+    killing(60, longest=0.3, more=1.05)
 
 
 def test_a_thousand_questions_are_no_more_than_a_list(journal: Journal) -> None:

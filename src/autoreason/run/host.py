@@ -53,8 +53,10 @@ def answer(journal: Journal, token: str, text: str) -> None:
         raise InvalidInput("this question was not read yet; take it first")
     if is_blank(text):
         raise InvalidInput("the answer is empty; give what was asked for")
-    task = journal.task(question.run)
-    if not _is_readable(journal.request_of(question), text, task.criterion_names if task else ()):
+    task, settings = journal.task(question.run), journal.settings(question.run)
+    criteria = task.criterion_names if task else ()
+    of_programs = settings is not None and settings.job.writes == "programs"
+    if not _is_readable(journal.request_of(question), text, criteria, of_programs):
         raise InvalidInput("this cannot be read; answer again, in the form the prompt ends with")
     journal.answer_question(token, text, _usable)
 
@@ -97,7 +99,7 @@ def _pages(text: str) -> list[str]:
     return pages
 
 
-def _is_readable(request: Request, text: str, criteria: tuple[str, ...]) -> bool:
+def _is_readable(request: Request, text: str, criteria: tuple[str, ...], of_programs: bool) -> bool:
     """Whether the reader that awaits the answer finds in it what it looks for."""
     from autoreason.parsing.ballots import rests_on_length
     from autoreason.parsing.critiques import read_critique
@@ -115,6 +117,10 @@ def _is_readable(request: Request, text: str, criteria: tuple[str, ...]) -> bool
             return rests_on_length(text) is not None
         case "list":
             return bool(read_list(text))
+        case "author" | "reviser" | "synthesizer" if of_programs:
+            from autoreason.programs.examination import read_program
+
+            return read_program(text) is not None
         case "author" | "reviser" | "synthesizer":
             return bool(read_document(text).text)
     return True
