@@ -21,7 +21,14 @@ from autoreason.studies.ratings import read_votes, votes_report
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-VIEWS = ("film", "vote", "river", "what-if", "judges")
+SHOWN = {
+    "film": "#film-text > *",
+    "vote": ".pick",
+    "river": "svg path",
+    "what-if": "[data-state]",
+    "judges": ".forest",
+}
+VIEWS = tuple(SHOWN)
 SIDEWAYS = "document.documentElement.scrollWidth - innerWidth"
 MOMENT = """() => {
     const now = document.querySelector("#log li.now");
@@ -67,6 +74,7 @@ def test_every_view_opens_fits_and_can_be_used_by_everybody(
         for view in VIEWS:
             choose(page, view)
             assert page.evaluate(SIDEWAYS) <= 0
+            assert page.locator(f"#view-{view} {SHOWN[view]}").count()
         for view in ("draft", "changes", "sides"):
             page.click(f"#tab-{view}")
             assert page.inner_text(f"#text-{view}").strip()

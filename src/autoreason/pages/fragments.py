@@ -24,7 +24,7 @@ _AROUND = " \t\n*_`#>+-"
 """What a mark neither begins nor ends with: it would break the Markdown that it stands in."""
 _NUMBER = re.compile(r"^[ \t>]*\d{1,9}[.)](?:[ \t]|$)", re.MULTILINE)
 """Of an item; a mark begins behind it."""
-_TAG = re.compile(r"<(/?)(\w+)[^>]*>")
+_TAG = re.compile(r"<(/?)(\w+)[^>]*?(/?)>")
 _ALONE = ("br", "hr")
 _BETWEEN = re.compile(r">\s*\n\s*<(?!ins|del|mark)")
 _WHOLE = re.compile(r"(<(\w+)[^>]*>)<(del|ins)>([^<]*)</\3>(</\2>)")
@@ -67,7 +67,7 @@ def split_elements(html: str) -> Iterator[str]:
     """The outermost elements of HTML of ours; of lists without numbers their items."""
     depth = start = 0
     for tag in _TAG.finditer(html):
-        depth += 0 if tag[2] in _ALONE else -1 if tag[1] else 1
+        depth += 0 if tag[3] or tag[2] in _ALONE else -1 if tag[1] else 1
         if not depth:
             element, start = html[start : tag.end()].strip(), tag.end()
             yield from split_elements(element[4:-5]) if element.startswith("<ul>") else [element]
