@@ -26,7 +26,7 @@ SHOWN = {
     "vote": ".pick",
     "river": "svg path",
     "what-if": "[data-state]",
-    "judges": ".forest",
+    "judges": ".forest ~ details td",
 }
 VIEWS = tuple(SHOWN)
 SIDEWAYS = "document.documentElement.scrollWidth - innerWidth"
