@@ -34,7 +34,8 @@ def take(pictures: dict[Path, tuple[Path, int, Literal["light", "dark"]]], *, wh
         for path, (page, width, scheme) in pictures.items():
             shown = browser.new_page(color_scheme=scheme)
             shown.set_viewport_size({"width": width, "height": HEIGHT})
-            shown.goto(page.resolve().as_uri())
+            # A page is whole once its script has unpacked it.
+            shown.goto(page.resolve().as_uri(), wait_until="networkidle")
             shown.screenshot(path=path, full_page=whole)
             shown.close()
             print(path)

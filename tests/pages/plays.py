@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from functools import cache
 from typing import Any
+from zlib import decompress
 
 from msgspec.structs import replace
 from tests.tournament.stage import UNSEEN, USUAL, Answer, document, play, shown_texts, vote
@@ -191,6 +193,13 @@ def random_story(seed: int) -> Story:
 
 def play_story(seed: int, script: Mapping[str, Answer] | None = None, **changes: Any) -> Story:
     return build_story(play_events(seed, script, **changes))
+
+
+def unpack(page: str) -> list[list[str]]:
+    """The blocks of HTML that a page shows when they are opened, and its parts, which name them."""
+    packed = page.partition('id="packed">')[2].partition("<")[0]
+    rows: list[list[str]] = json.loads(decompress(b64decode(packed)))
+    return rows
 
 
 def result_of(story: Story, **changes: Any) -> Result:

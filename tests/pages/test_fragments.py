@@ -8,7 +8,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
-from tests.pages.plays import write
+from tests.pages.plays import unpack, write
 
 from autoreason.events import CritiqueProblem
 from autoreason.pages.fragments import Fragments, compare, find_quotes, mark, render
@@ -77,8 +77,12 @@ def test_a_piece_that_is_shown_twice_is_made_once() -> None:
     assert one == pieces.add(render, "One {a} <.\n\nTwo.")
     assert pieces.add(compare, "Two.", "Three.") not in (one, two)
     assert pieces.add(Markup, '<b id="x">Three<br></b><b id="x">Three<br></b>') == 3
-    assert pieces.parts == ["2", "1.1", "d1.1,i1", "1,1.1"]
-    assert [*pieces.blocks] == ["{!One {{a{} {|.", "{!Two.", "{!Three.", '{"Three{#']
-    assert [*pieces.tags.values()] == ["!p", '"b id="x"', "#br"]
+    assert pieces.parts == ["0 1", "1", "d1 i1", "3 0"]
+    assert [*pieces.blocks][1:] == ["<p>Two.</p>", "<p>Three.</p>", '<b id="x">Three<br></b>']
     pieces.add(compare, "```\n1\n2\n3\n```", "```\n1\n5\n3\n```")
-    assert [*pieces.blocks][-1] == "{$1{~{%2}{~{&5}{~3", "lines of code stay lines"
+    changed = "<pre>1\n<del>2</del>\n<ins>5</ins>\n3</pre>"
+    assert [*pieces.blocks][-1] == changed, "lines of code stay lines"
+    assert unpack(f'<script id="packed">{pieces.pack()}</script>') == [
+        [*pieces.blocks],
+        pieces.parts,
+    ]

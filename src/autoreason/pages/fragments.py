@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from html import unescape
-from itertools import count as count_from
-from itertools import takewhile
+from zlib import compress
 
 from markupsafe import Markup
 
@@ -24,15 +24,9 @@ _AROUND = " \t\n*_`#>+-"
 """What a mark neither begins nor ends with: it would break the Markdown that it stands in."""
 _NUMBER = re.compile(r"^[ \t>]*\d{1,9}[.)](?:[ \t]|$)", re.MULTILINE)
 """Of an item; a mark begins behind it."""
-_TAG = re.compile(r"<(/?)(\w+)[^>]*>")
+_TAG = re.compile(r"<(/?)(\w+)[^>]*?(/?)>")
 _ALONE = ("br", "hr")
-_OWN = re.compile(r' (data-\w+|aria-label|href|start)="([^"]*)"')
-"""Attributes that few elements have in common."""
 _BETWEEN = re.compile(r">\s*\n\s*<(?!ins|del|mark)")
-_BRACES = {ord("{"): "{{", ord("}"): "{}"}
-_SIGNS = {ord("<"): "{|", ord("\n"): "{~"}
-_LAST = re.compile(r"(?<!\{)\}+$")
-_LETTERS = "".join(map(chr, (*range(0x21, 0x3C), *range(0x3D, 0x7B), *range(0xA1, 0x500))))
 _WHOLE = re.compile(r"(<(\w+)[^>]*>)<(del|ins)>([^<]*)</\3>(</\2>)")
 """A block that went or came as a whole."""
 LONGEST = 200_000
@@ -40,65 +34,40 @@ LONGEST = 200_000
 
 
 class Fragments:
-    """Parts of a page, of which each is a number, packed for the script that makes them when they are opened.
+    """Parts of a page, of which each is a number, packed for the script that shows them when they are opened.
 
-    Every block of HTML is a line, which is there once, whatever parts have it: `{` and a letter begin an element, `}`
-    ends it, and those at the end go without. An element `data` is an attribute of the one around it. Every part is a
-    line of runs: so many new blocks, or as many as stand so far back in the row of all parts, as in `2,140.12,d7.3,i1`;
-    `d` and `i` are before blocks that went or came as a whole.
+    Every block of HTML is there once, whatever parts have it. A part names its blocks by how far each is from the one
+    before, as in `140 1 1 d5 i1`; `d` and `i` are before blocks that went or came as a whole.
     """
 
     def __init__(self) -> None:
-        self.tags: dict[str, str] = {}
-        """Each with its letter before it."""
         self.blocks: dict[str, int] = {}
         self.parts: list[str] = []
-        self._row: list[int] = []
-        self._stood: dict[int, int] = {}
-        """Where in the row a block is, the last time."""
-        self._packed = cache(self._pack_tag)
         self.add = cache(self._add)
         """The number of what some function makes of something."""
 
     def _add(self, make: Callable[..., Markup], *about: object) -> int:
-        items, runs = list[tuple[str, int]](), list[str]()
+        steps, before = list[str](), 0
         for element in split_elements(_BETWEEN.sub("><", spell_out(make(*about)))):
             whole = _WHOLE.fullmatch(element)
             block, how = (whole.expand(r"\1\4\5"), whole[3][0]) if whole else (element, "")
-            items.append((how, self.blocks.setdefault(self._pack(block), len(self.blocks))))
-        while items:
-            how, first = items[0]
-            start = self._stood.get(first)
-            beside = count_from(first) if start is None else self._row[start : start + len(items)]
-            pairs = zip(items, ((how, each) for each in beside), strict=False)
-            run = [block for (_, block), _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
-            back = "" if start is None else f"{len(self._row) - start}."
-            runs.append(f"{how}{back}{len(run)}")
-            self._stood |= {block: at for at, block in enumerate(run, len(self._row))}
-            self._row += run
-            del items[: len(run)]
-        self.parts.append(",".join(runs))
+            at = self.blocks.setdefault(block, len(self.blocks))
+            steps.append(f"{how}{at - before}")
+            before = at
+        self.parts.append(" ".join(steps))
         return len(self.parts) - 1
 
-    def _pack(self, html: str) -> str:
-        packed = unescape(_TAG.sub(lambda tag: self._packed(tag[0]), html.translate(_BRACES)))
-        return _LAST.sub("", packed.translate(_SIGNS))
-
-    def _pack_tag(self, tag: str) -> str:
-        if tag.startswith("</"):
-            return "}"
-        name = _OWN.sub("", tag[1:-1])
-        letter = self.tags.setdefault(name, f"{_LETTERS[len(self.tags)]}{name}")[0]
-        own = ((f'<data value="{name}">', value) for name, value in _OWN.findall(tag))
-        inside = "".join(f"{self._packed(data)}{value}}}" for data, value in own)
-        return f"{{{letter}{inside}{'}' * (tag[1:-1] in _ALONE)}"
+    def pack(self) -> str:
+        """All of it, compressed, in letters that mean nothing in HTML."""
+        rows = json.dumps([[*self.blocks], self.parts], ensure_ascii=False)
+        return b64encode(compress(rows.encode())).decode()
 
 
 def split_elements(html: str) -> Iterator[str]:
     """The outermost elements of HTML of ours; of lists without numbers their items."""
     depth = start = 0
     for tag in _TAG.finditer(html):
-        depth += 0 if tag[2] in _ALONE else -1 if tag[1] else 1
+        depth += 0 if tag[3] or tag[2] in _ALONE else -1 if tag[1] else 1
         if not depth:
             element, start = html[start : tag.end()].strip(), tag.end()
             yield from split_elements(element[4:-5]) if element.startswith("<ul>") else [element]

@@ -61,7 +61,7 @@ class JudgeMap(NamedTuple):
                 shown: Verdict = "shown" if _is_beyond(shares[at]) else ""
                 rows.append(Interval(label, shares[at], percent_interval(shares[at]), shown))
             if any(row.found.value is not None for row in rows):
-                yield interval_chart(title, rows)
+                yield interval_chart(title, rows, middle_label="chance")
 
 
 def _is_beyond(share: Estimate) -> bool:

@@ -187,6 +187,13 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
                 if self.same_texts:
                     why = "all texts were the same, so that there was nothing to judge"
                     lines.append(f"In {count(self.same_texts, 'repeat')} {why}.")
+                kept = ((each.arm, each.shares.get("kept_contract")) for each in self.arms)
+                broken = [
+                    f"{self.name(arm)} in {round(share.n * (1 - share.value))} of {share.n}"
+                    for arm, share in kept
+                    if share and share.value not in (None, 1)
+                ]
+                lines += [f"Limits are broken by {listed(broken)} tries."] if broken else []
             elif self.form == "suite" and self.pairs:
                 lines = [self.sentence.replace(" beyond chance", ""), *_pair_lines(self.pairs)]
                 if same := sum(each.same for each in self.pairs):

@@ -24,6 +24,11 @@ def test_a_comparison_ends_with_what_is_shown_and_has_tables(inside: Inside) -> 
     assert f"comparison: {BRIEF}" in " ".join(inside("runs").out.replace("$", "").split())
 
 
+def test_a_comparison_says_whose_texts_break_limits(inside: Inside) -> None:
+    said = inside("compare", f"{BRIEF}. At most 5 words.", *SMALL, *TWO)
+    assert "Limits are broken by improve in 2 of 2 and one draft in 2 of 2 tries." in said.out
+
+
 @cases(
     ("arguments", "said"),
     [

@@ -1,52 +1,17 @@
-// The page of a run: which part is seen. What is seen was computed when the page was made, and packed.
+// The page of a run: which part is seen. What is seen was made with the page, and packed.
 
 /** @type {(id: string) => HTMLElement | null} */
 const byId = (id) => document.getElementById(id);
 
-const [tags, blocks, packed] = ["tags", "blocks", "parts"].map((id) =>
-  (byId(id)?.textContent ?? "").split("\n"),
-);
-/** @type {string[]} */
-const row = [];
-let known = 0;
-/** Of each part its blocks: new ones, or as many as stand so far back in the row of all. */
-const parts = packed.map((line) =>
-  [...line.matchAll(/([di]?)(?:(\d+)\.)?(\d+)/g)].flatMap(([, how, back, number]) => {
-    const start = back ? row.length - Number(back) : known;
-    const run = (back ? row : blocks).slice(start, start + Number(number));
-    known += back ? 0 : run.length;
-    row.push(...run);
-    return run.map((block) => ({ how, block }));
-  }),
-);
+/** Every block of HTML, and of each part how far its blocks are from each other. @type {[string[], string[]]} */
+let [blocks, parts] = [[], []];
 
-const names = Object.fromEntries(tags.map((tag) => [tag[0], tag.slice(1)]));
-const SIGNS = /** @type {Record<string, string>} */ ({ "|": "<", "~": "\n" });
-
-/** The element that a block is packed of. @param {string} block */
-const unpack = (block) => {
-  const whole = document.createElement("div");
-  /** @type {HTMLElement} */
-  let at = whole;
-  const end = () => {
-    const [ended, around] = [at, /** @type {HTMLElement} */ (at.parentElement)];
-    at = around;
-    if (!(ended instanceof HTMLDataElement)) return;
-    around.setAttribute(ended.value, ended.textContent ?? "");
-    ended.remove();
-  };
-  for (const [, sign, letter, text] of block.matchAll(/\{([{}|~])|\{(.)|\}|([^{}]+)/gs)) {
-    if (letter) {
-      const [name, attributes] = names[letter].split(/ (.*)/);
-      at = at.appendChild(document.createElement(name));
-      for (const [, attribute, value] of (attributes ?? "").matchAll(/([\w-]+)(?:="(.*?)")?/g)) {
-        at.setAttribute(attribute, value ?? "");
-      }
-    } else if (sign || text) at.append(text ?? SIGNS[sign] ?? sign);
-    else end();
-  }
-  while (at !== whole) end();
-  return /** @type {HTMLElement} */ (whole.firstElementChild);
+const unpack = async () => {
+  const packed = Uint8Array.from(atob(byId("packed")?.textContent ?? ""), (sign) =>
+    sign.charCodeAt(0),
+  );
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  [blocks, parts] = await new Response(stream).json();
 };
 
 /** @type {(tag: string, ...inside: Node[]) => HTMLElement} */
@@ -58,8 +23,12 @@ const make = (tag, ...inside) => {
 
 /** @param {HTMLElement} place @param {string | undefined} part */
 const show = (place, part) => {
-  for (const { how, block } of parts[Number(part)]) {
-    const element = unpack(block);
+  let at = 0;
+  for (const [, how, step] of parts[Number(part)].matchAll(/([di]?)(-?\d+)/g)) {
+    at += Number(step);
+    const made = document.createElement("template");
+    made.innerHTML = blocks[at];
+    const element = /** @type {HTMLElement} */ (made.content.firstElementChild);
     if (how) element.append(make(how === "d" ? "del" : "ins", ...element.childNodes));
     const list = place.lastElementChild;
     if (element.tagName !== "LI" || place.matches("ol, ul")) place.append(element);
@@ -85,14 +54,6 @@ document.addEventListener("chosen", (event) => {
   // A click on a button focuses it in most browsers, not in all.
   tab.focus({ preventScroll: true });
 });
-document.addEventListener(
-  "toggle",
-  (event) => {
-    if (event.target instanceof HTMLDetailsElement) fill(all("[data-fill]", event.target));
-  },
-  true,
-);
-fill(all("#story > [data-fill], #log"));
 
 const copy = byId("copy");
 const source = byId("source");
@@ -107,12 +68,12 @@ if (copy && navigator.clipboard && source instanceof HTMLTemplateElement) {
 // ---- film ------------------------------------------------------------------------------------
 
 const slider = /** @type {HTMLInputElement | null} */ (byId("moment"));
-const moments = all("#log li");
 let timer = 0;
 
 const showMoment = () => {
   if (!slider) return;
   const at = Number(slider.value);
+  const moments = all("#log li");
   const now = moments[at];
   // The moment from which on this is to be seen.
   const seen = moments.findLast((each, number) => number <= at && each.dataset.show);
@@ -162,15 +123,14 @@ if (slider) {
   const play = /** @type {HTMLElement} */ (byId("play"));
   play.addEventListener("click", () => {
     if (timer) return pause();
-    if (Number(slider.value) >= moments.length - 1) slider.value = "0";
+    if (slider.value === slider.max) slider.value = "0";
     play.textContent = "❚❚ Pause";
     timer = setInterval(() => {
-      if (Number(slider.value) >= moments.length - 1) return pause();
+      if (slider.value === slider.max) return pause();
       slider.value = String(Number(slider.value) + 1);
       showMoment();
     }, 900);
   });
-  showMoment();
 }
 
 // ---- vote before you look --------------------------------------------------------------------
@@ -322,3 +282,17 @@ const showRecount = () => {
 };
 
 whatIf?.addEventListener("change", showRecount);
+
+// ---- start -----------------------------------------------------------------------------------
+
+const start = async () => {
+  await unpack();
+  fill(all("#story > [data-fill], #log, [open] [data-fill]"));
+  const opened = (/** @type {Event} */ { target }) => {
+    if (target instanceof HTMLDetailsElement) fill(all("[data-fill]", target));
+  };
+  document.addEventListener("toggle", opened, true);
+  showMoment();
+  document.documentElement.classList.add("ready");
+};
+start();
