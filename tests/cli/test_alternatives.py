@@ -53,6 +53,7 @@ def test_views_and_files_have_every_text(inside: Inside, tmp_path: Path) -> None
     assert places == sorted(places)
     assert "before another 100 % (" in shown
     assert inside("show", "--text").out.splitlines() == BEST
+    assert "models       model.py:Model/any · " in inside("show", "--evidence").out
     assert inside("export", "last", "files").status == 0
     assert (tmp_path / "files" / "final.md").read_text().splitlines() == BEST
     listed = json.loads(inside("show", "--json").out)["alternatives"]["texts"]

@@ -159,10 +159,11 @@ def _print_opening(row: RunRow, story: Story, console: Console) -> None:
     how = settings.protocol if is_judged else settings.job.label
     origin = f"; forked from {row.forked_from}" if row.forked_from else ""
     metric = task.work if isinstance(task.work, Metric) else None
+    models = ", ".join(map(numbers.without_folder, settings.models.all()))
     rows = {
         "status": row.state,
         "started": f"{when(row.created)}, version {row.version}{origin}",
-        "models": f"{', '.join(settings.models.all())} · {how} · seed {settings.seed}",
+        "models": f"{models} · {how} · seed {settings.seed}",
         "metric": f"{metric.evaluate}, as a {metric.role}" if metric else "",
         "predictor": predictor_seat(task, settings),
         "contract": " ".join(task.rules(short=True)),
