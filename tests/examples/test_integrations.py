@@ -111,29 +111,23 @@ Run = Callable[..., str]
 @pytest.fixture
 def run(tmp_path: Path, loopback: tuple[str, ...]) -> Run:
     """Run a program of the tools' own environment in a folder, offline; what it prints."""
-    if not (TOOLS / "installed").is_file():
+    if not all((folder / "installed").is_file() for folder in (TOOLS, PROMPTFOO)):
         pytest.skip("the tools are not here; `make machine ALL=1` fetches them")
-    paths = f"{ROOT}{os.pathsep}{FOLDER}"
-    names = ("PROMPTFOO_DISABLE_TELEMETRY", "PROMPTFOO_DISABLE_UPDATE", "DO_NOT_TRACK")
-    environment = dict.fromkeys((*names, "PROMPTFOO_DISABLE_REMOTE_GENERATION"), "1") | {
+    environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(tmp_path),
-        "PYTHONPATH": paths,
-        "PROMPTFOO_PYTHON": f"{TOOLS}/bin/python",
+        "PYTHONPATH": f"{ROOT}{os.pathsep}{FOLDER}",
         "AUTOREASON_JOURNAL": str(tmp_path / "runs.db"),
+        "PROMPTFOO_PYTHON": f"{TOOLS}/bin/python",
+        "PROMPTFOO_DISABLE_TELEMETRY": "1",
+        "PROMPTFOO_DISABLE_UPDATE": "1",
     }
 
     def run(command: Sequence[str | Path], status: int = 0) -> str:
-        done = subprocess.run(
-            [*loopback, *command],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        how: Any = {"cwd": tmp_path, "env": environment, "capture_output": True, "text": True}
+        done = subprocess.run([*loopback, *command], check=False, **how)
         assert done.returncode == status, done.stdout + done.stderr
-        return done.stdout
+        return str(done.stdout)
 
     return run
 
@@ -178,9 +172,6 @@ def test_llm_refines_with_its_own_models_and_logs_what_judges_say(run: Run) -> N
     (logged,) = json.loads(run([*program, "logs", "--json", "-n", "1"]))
     assert logged["response"] == text.rstrip("\n")
     said = logged["response_json"]
-    assert "LlmModel/mock" in said["summary"][-1]
-    assert (
-        said["summary"]
-        == json.loads(run([f"{TOOLS}/bin/autoreason", "show", said["run"], "--json"]))["summary"]
-    )
+    shown = run([f"{TOOLS}/bin/autoreason", "show", said["run"], "--json"])
+    assert said["summary"] == json.loads(shown)["summary"] != []
     run([*program, "-m", "autoreason", "-o", "model", "nobody", BRIEF], status=1)
