@@ -50,7 +50,8 @@ coverage: $(READY) machine ## Run the tests and show which lines and branches no
 	@$(BIN)/pytest -q $(WORKERS) --cov
 
 # A browser, bubblewrap and PostgreSQL, and with npm what checks scripts, into build/node; without them the tests that
-# need them are skipped. MACHINE=no installs none; ALL=1 also fetches the programs that can be models.
+# need them are skipped. MACHINE=no installs none; ALL=1 also fetches the programs that can be models, and the tools
+# that examples/integrations is for.
 machine:
 	@$(PYTHON) tools/machine.py $(if $(filter no,$(MACHINE)),--leave) $(if $(ALL),--all)
 

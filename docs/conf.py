@@ -61,6 +61,7 @@ docs/host
 docs/advice
 docs/prompts
 docs/extending
+docs/integrations
 docs/json
 docs/scale
 docs/sandbox

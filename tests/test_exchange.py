@@ -16,9 +16,11 @@ from autoreason.exchange import (
     BudgetQuery,
     Effort,
     GuidanceQuery,
+    Message,
     Query,
     Request,
     Role,
+    Schema,
     reasoning_tokens_for,
     reasons_by_default,
     seed_of,
@@ -53,6 +55,18 @@ def test_no_query_is_recorded_as_what_a_model_is_asked_to_be() -> None:
     kinds = [each.kind for each in (GuidanceQuery, BudgetQuery, *PROGRAM_QUERIES)]
     assert len(set(kinds)) == len(kinds)
     assert not set(kinds) & set(get_args(Role))
+
+
+def test_without_a_schema_the_last_question_asks_for_the_form_in_words_once() -> None:
+    schema = Schema(name="ballot", definition={}, plain="End with RANKING.")
+    texts = (Message("system", "Rules."), Message("user", "Rank."), Message("assistant", "Hm."))
+    asked = Request(role="judge", key="judge/0", model="m/x", messages=texts, max_tokens=9)
+    assert asked.in_words() == texts
+    shaped = replace(asked, schema=schema)
+    said = shaped.in_words()
+    assert [each.text for each in said] == ["Rules.", "Rank.\n\nEnd with RANKING.", "Hm."]
+    assert replace(shaped, messages=said).in_words() == said
+    assert replace(shaped, messages=()).in_words() == (Message("user", schema.plain),)
 
 
 @given(st.integers(), st.text())

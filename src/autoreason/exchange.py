@@ -75,6 +75,22 @@ class Request(Struct, frozen=True, kw_only=True):
     seed: int | None = None
     """What the model draws from, where it takes a seed."""
 
+    def in_words(self) -> tuple[Message, ...]:
+        """The messages for a model that takes no schema: the last of the user's asks for the form in words."""
+        if self.schema is None:
+            return self.messages
+        plain = self.schema.plain
+        for place in reversed(range(len(self.messages))):
+            if self.messages[place].speaker == "user":
+                text = self.messages[place].text
+                with_form = text if plain in text else f"{text}\n\n{plain}"
+                return (
+                    *self.messages[:place],
+                    Message("user", with_form),
+                    *self.messages[place + 1 :],
+                )
+        return (*self.messages, Message("user", plain))
+
     def renamed(self, key: str, **changes: Any) -> Request:
         """The same question under another key, for which the model draws anew."""
         seed = None if self.seed is None else seed_of(self.seed, key)

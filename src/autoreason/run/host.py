@@ -80,9 +80,7 @@ def _check_free(question: Question, now: float) -> None:
 def prompt_of(request: Request) -> str:
     """All of a request as one text, with the form of its answer in words."""
     said = {"assistant": "You have answered:\n\n"}
-    parts = [said.get(each.speaker, "") + each.text for each in request.messages]
-    if request.schema and request.schema.plain not in parts[-1]:
-        parts.append(request.schema.plain)
+    parts = [said.get(each.speaker, "") + each.text for each in request.in_words()]
     return "\n\n".join(part.strip() for part in parts)
 
 

@@ -65,6 +65,13 @@ class Result(Report):
         return self.story.text
 
     @property
+    def delivered_text(self) -> str:
+        """The text of a run that has ended; raises the `Interruption` of one that paused, whatever text it has."""
+        if not self.finished:
+            raise self._missing("delivered text")
+        return self.text
+
+    @property
     def alternatives(self) -> tuple[Alternative, ...]:
         """The texts to choose from, best first; none where one was asked for, or the run paused."""
         return self.story.alternatives.texts if self.story.alternatives else ()

@@ -142,21 +142,13 @@ def adapt(request: Request, quirks: Quirks) -> Request:
 
 def messages_of(request: Request, quirks: Quirks) -> tuple[Message, ...]:
     """The messages to send; where no schema can be enforced, the last user message asks for the form."""
-    messages = request.messages
-    if quirks.no_system:
-        messages = tuple(
-            Message("user", each.text, each.stable) if each.speaker == "system" else each
-            for each in messages
-        )
-    if request.schema is None or not quirks.no_schema:
+    messages = request.in_words() if quirks.no_schema else request.messages
+    if not quirks.no_system:
         return messages
-    plain = request.schema.plain
-    for place in reversed(range(len(messages))):
-        if messages[place].speaker == "user":
-            text = messages[place].text
-            with_form = text if plain in text else f"{text}\n\n{plain}"
-            return (*messages[:place], Message("user", with_form), *messages[place + 1 :])
-    return (*messages, Message("user", plain))
+    return tuple(
+        Message("user", each.text, each.stable) if each.speaker == "system" else each
+        for each in messages
+    )
 
 
 # Accounts. A reply is paid for, so an odd count is unknown rather than an error.
