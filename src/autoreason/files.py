@@ -77,7 +77,9 @@ def is_word_file(path: Path | None) -> bool:
     """Whether it is a Word file; refused where what reads and writes them is not installed."""
     suffix = path.suffix.lower() if path else ""
     if suffix == ".odt":
-        raise InvalidInput(f"{path} is no .docx; `pandoc text.odt -o text.docx` makes one of it")
+        word = path and path.with_suffix(".docx")
+        how = f"convert it with `pandoc {path} -o {word}`, or back"
+        raise InvalidInput(f"{path} is no .docx; name {word}, and {how}")
     if suffix == ".docx" and find_spec("docx") is None:
         raise InvalidInput(f"{path} takes python-docx; run `pip install 'autoreason[docx]'`")
     return suffix == ".docx"
