@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import asdict
 
-from autoreason.contract import CODE_BLOCK, COUNTED, Contract
+from autoreason.contract import CODE_BLOCK, COUNTED, ORDINAL, Contract
 from autoreason.errors import InvalidInput
 
 _QUOTED = re.compile(
@@ -119,7 +119,8 @@ def read_limits(brief: str) -> tuple[Limit, ...]:
     ]
     if not phrases:
         return ()
-    starts = [0, *(each.end() for each in _BREAK.finditer(masked)), len(brief) + 1]
+    points = ORDINAL.sub(lambda x: x[0].replace(".", ","), masked)
+    starts = [0, *(each.end() for each in _BREAK.finditer(points)), len(brief) + 1]
     label, order = (_compile(_load_grammar()[name]) for name in ("label", "object"))
 
     def read_line(start: int, end: int) -> str:
@@ -216,6 +217,25 @@ def add_limits(contract: Contract, brief: str) -> Contract:
 def limits_kept(contract: Contract, brief: str) -> list[Limit]:
     """The limits of a brief that a contract has, and without keys what only looks like one."""
     return [limit for limit in read_limits(brief) if _add(contract, limit.keys) == contract]
+
+
+def limits_overridden(contract: Contract, brief: str) -> list[Limit]:
+    """The limits of a brief that give way to others, which are set elsewhere."""
+    kept, own = limits_kept(contract, brief), asdict(contract)
+    of_brief = (limit for limit in read_limits(brief) if limit not in kept)
+    return [x for x in of_brief if any(own[y] for y in x.keys) or _add(contract, x.keys) is None]
+
+
+def several_asked(brief: str) -> tuple[int, dict[str, Any]]:
+    """How many short texts a brief asks for, and the limits of each: 3 for “3 subject lines, max. 9 words each”."""
+    unclear = [limit.phrase for limit in read_limits(brief) if not limit.keys]
+    orders = (_behind_order(phrase) or f"> {phrase}" for phrase in unclear)
+    found = next(filter(None, map(_compile("SEVERAL").match, orders)), None)
+    if not found:
+        return 0, {}
+    quantities = _compile(_load_grammar()["phrases"]["quantity"]).finditer(" ".join(unclear))
+    limits = {key: n for x in quantities for key, n in _read("quantity", x, "")[0].items()}
+    return _load_grammar()["numbers"].get(found[1].lower()) or int(found[1]), limits
 
 
 def without_limits(brief: str) -> str:

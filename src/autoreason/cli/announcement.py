@@ -17,10 +17,10 @@ from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.events import FINISHED
 from autoreason.job_types import Judge, Lab, Research
-from autoreason.limits import limits_kept
+from autoreason.limits import limits_kept, limits_overridden, several_asked
 from autoreason.models import examples
 from autoreason.report.numbers import count, money, percent, roughly
-from autoreason.settings import DEFAULT_MODEL, Models, Settings
+from autoreason.settings import DEFAULT_MODEL, MAX_ALTERNATIVES, Models, Settings
 
 if TYPE_CHECKING:
     from autoreason.exchange import Spent
@@ -184,6 +184,12 @@ def describe_limits(task: Task) -> str:
     rules += [f"understood as limits: {said}"] if said else []
     unclear = " and ".join(f"“{each.phrase}”" for each in read if not each.keys)
     rules += [f"not understood: {unclear}"] if unclear else []
+    number, limits = several_asked(task.brief)
+    if 1 < number <= MAX_ALTERNATIVES:
+        typed = [f"--alternatives {number}", *(f"--limit {x}={n}" for x, n in limits.items())]
+        rules.append(f"for {number} texts to choose from, type {' '.join(typed)}")
+    others = " and ".join(f"“{x.phrase}”" for x in limits_overridden(contract, task.brief))
+    rules += [f"set otherwise, so not read: {others}"] if others else []
     options = "; --max-words, --section, --limit and others are checked by a program"
     return (" · ".join(rules) or "none") + options * (bool(unclear) or not rules)
 
