@@ -62,8 +62,7 @@ def test_criteria_are_a_text_or_a_list_and_flags_add_to_them(
     source = write(tmp_path, f"---\ncriteria: {written}\n---\nWrite it.")
     assert read_task(source).criteria == criteria
     assert read_task(source, criteria=["kind"]).criteria == (*criteria, "kind")
-    meant = read_task(source, criteria=["accurate: of figures"]).criteria
-    assert meant == (*criteria[1:], "accurate: of figures"), "one of the same name is meant instead"
+    assert read_task(source, criteria=["kind", criteria[0]]).criteria == (*criteria, "kind")
     assert Task(brief="x", criteria=criteria).criterion_names[0] == "accurate"
 
 

@@ -19,6 +19,7 @@ _SENTENCE_END = re.compile(
     r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)[^\w\s]*\s+(?=[^a-z\s])|\n\s*(?:\n|[-*#>|]|\d+[.)])\s*"
 )
 _FIGURES = ("numbers", "dates", "money")
+_MADE_OF = {"wk": (7, "d"), "d": (24, "h"), "h": (60, "min"), "min": (60, "s"), "yr": (12, "mo")}
 _MOST_PAIRED, _REACH, _ALIKE = 150, 60, 0.6
 """Facts that are paired by what is around them, in how many characters on each side, and the share of words there that
 must be the same for one to have replaced the other."""
@@ -84,7 +85,33 @@ def compare_facts(given: str, text: str, kinds: Kinds = FACT_KINDS) -> dict[Fact
         if share >= _ALIKE and old not in changed and fact not in changed.values():
             changed[old] = fact
     # A weekday may go from its date, but it may not become another.
-    return {old: changed.get(old) for old in missing if old in changed or old.value[-1] != "\t"}
+    lost = {old: changed.get(old) for old in missing if old in changed or old.value[-1] != "\t"}
+    return lost | {old: new for old, new in _swapped(given, text, kinds) if old not in lost}
+
+
+def _swapped(given: str, text: str, kinds: Kinds) -> Iterator[tuple[Fact, Fact]]:
+    """Figures that a sentence of the same words has in one text and in the other, where they differ."""
+    after = _figures_by_words(text)
+    for words, facts in _figures_by_words(given).items():
+        others = after.get(words, [])
+        for old, new in zip(facts, others, strict=False) if len(facts) == len(others) else ():
+            differ = _forms(old.value).isdisjoint(_forms(new.value, stated=True))
+            if differ and old.kind == new.kind in kinds:
+                yield old, new
+
+
+@lru_cache(64)
+def _figures_by_words(text: str) -> dict[str, list[Fact]]:
+    """The figures of each sentence by its other words; none where others have the same words."""
+    sentences, found = defaultdict[str, list[Fact]](list), dict[str, list[Fact]]()
+    for fact in find_facts(text):
+        if fact.kind in _FIGURES and fact.value[-1] != "\t":
+            sentences[sentence_of(text, fact)].append(fact)
+    for sentence, facts in sentences.items():
+        figures = {word for fact in facts for word in _stems(fact.text)}
+        words = " ".join(each for each in _stems(sentence) if each not in figures)
+        found[words] = [] if words in found else facts
+    return found
 
 
 def _around(text: str, fact: Fact) -> set[str]:
@@ -114,8 +141,14 @@ def states(text: str, fact: Fact) -> bool:
     # A last name beside another first name is somebody else's.
     if tab and value + tab in stated and stated.isdisjoint(first.split()):
         return False
+    # “EU” is the European Union.
+    is_short = bool(tab) and "".join(re.findall(r"\b[^\W\da-z_]", fact.text)) in _words(text)
     words = value.split()
-    return value in stated or stated >= set(_runs(words) if fact.kind == "quotes" else words)
+    return (
+        is_short
+        or value in stated
+        or stated >= set(_runs(words) if fact.kind == "quotes" else words)
+    )
 
 
 @lru_cache(64)
@@ -125,6 +158,8 @@ def _stated(text: str) -> dict[str, set[str]]:
     words, figures = _stems(_pattern("link").sub(" ", text)), set[str]()
     stated = {"names": set(words), "quotes": set(_runs(words)), "code": set(_tokens(text))}
     stated |= {"links": set(), **dict.fromkeys(_FIGURES, figures)}
+    for word in _pattern("one").findall(text):
+        figures |= _forms(f"1 {_look_up('units', word)}") - {"1"}
     for kind, _, whole, *_ in find_facts(text):
         value, tab, _ = whole.partition("\t")
         forms = _forms(value, stated=True) if kind in _FIGURES else {value, value + tab}
@@ -148,6 +183,10 @@ def _forms(value: str, *, stated: bool = False) -> set[str]:
     for each in values:
         always, _, exact = each.partition(" ")
         found |= {each, f"{always} *"} if stated else {each, always} if exact else {f"{always} *"}
+    number, _, unit = value.partition(" ")
+    while number.isdigit() and unit in _MADE_OF:
+        times, unit = _MADE_OF[unit]
+        found.add(f"{(number := str(times * int(number)))} {unit}")
     return found
 
 
@@ -163,7 +202,8 @@ def _stems(text: str) -> list[str]:
 def _tokens(text: str) -> list[str]:
     """What code is made of, without the signs of a language or of Markdown around it."""
     found = re.findall(r"[^\s`\"'“”„’,;(){}\[\]<>|=/]+", text.casefold())
-    return [each for it in found if any(map(str.isalnum, each := it.strip("*_.:!?")))]
+    words = [each for it in found if any(map(str.isalnum, each := it.strip("*_.:!?")))]
+    return [*words, *re.findall(r"[<>!=]=|[-+*/%]=|&&|\|\||(?<=\s)[<>](?=\s)", text)]
 
 
 @lru_cache(256)

@@ -61,6 +61,8 @@ class Limit(NamedTuple):
     start: int
     end: int
     keys: dict[str, Any]
+    kept: bool = False
+    """By a contract; one with keys that is not gives way to what is set elsewhere."""
 
 
 @cache
@@ -215,27 +217,10 @@ def add_limits(contract: Contract, brief: str) -> Contract:
 
 
 def limits_kept(contract: Contract, brief: str) -> list[Limit]:
-    """The limits of a brief that a contract has, and without keys what only looks like one."""
-    return [limit for limit in read_limits(brief) if _add(contract, limit.keys) == contract]
-
-
-def limits_overridden(contract: Contract, brief: str) -> list[Limit]:
-    """The limits of a brief that give way to others, which are set elsewhere."""
-    kept, own = limits_kept(contract, brief), asdict(contract)
-    of_brief = (limit for limit in read_limits(brief) if limit not in kept)
-    return [x for x in of_brief if any(own[y] for y in x.keys) or _add(contract, x.keys) is None]
-
-
-def several_asked(brief: str) -> tuple[int, dict[str, Any]]:
-    """How many short texts a brief asks for, and the limits of each: 3 for “3 subject lines, max. 9 words each”."""
-    unclear = [limit.phrase for limit in read_limits(brief) if not limit.keys]
-    orders = (_behind_order(phrase) or f"> {phrase}" for phrase in unclear)
-    found = next(filter(None, map(_compile("SEVERAL").match, orders)), None)
-    if not found:
-        return 0, {}
-    quantities = _compile(_load_grammar()["phrases"]["quantity"]).finditer(" ".join(unclear))
-    limits = {key: n for x in quantities for key, n in _read("quantity", x, "")[0].items()}
-    return _load_grammar()["numbers"].get(found[1].lower()) or int(found[1]), limits
+    """The limits of a brief that a contract has or overrides, and without keys what only looks like one."""
+    read, own = ((x, _add(contract, x.keys)) for x in read_limits(brief)), asdict(contract)
+    some = ((x, new) for x, new in read if new in (contract, None) or any(own[y] for y in x.keys))
+    return [limit._replace(kept=bool(limit.keys) and new == contract) for limit, new in some]
 
 
 def without_limits(brief: str) -> str:

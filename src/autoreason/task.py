@@ -220,7 +220,6 @@ def read_task(
     if given_facts is not None and not isinstance(given_facts, str):
         raise InvalidInput(f"{name}: `facts` must be text or a list of texts")
     own, more = read_criteria(keys.pop("criteria", ()), f"{name}: "), read_criteria(criteria)
-    names = {each.partition(": ")[0] for each in more}
     overrides = {
         key: value for key, value in (contract or {}).items() if value not in (None, (), [])
     }
@@ -229,8 +228,7 @@ def read_task(
         draft=read_text(Path(draft), "draft") if draft else None,
         facts=read_text(Path(facts), "facts") if facts else given_facts,
         contract=make_contract(keys | overrides, name),
-        # What is said later of the same one is meant.
-        criteria=(*(each for each in own if each.partition(": ")[0] not in names), *more),
+        criteria=tuple(dict.fromkeys((*own, *more))),
     )
     return check_task(task, limits_from_brief=limits_from_brief)
 

@@ -239,11 +239,11 @@ def end_run(result: Result, options: OutputOptions, console: Console | None) -> 
     else:
         ending = _end_text(result, options)
     file = options.output if story.writes != "files" and ending.text is not None else None
-    lost: list[str] = []
     with _explain_failure(result, str(file)):
         if file:
             if is_word_file(file):
                 lost = write_word_file(ending.text or "", file, story.task)
+                ending = ending._replace(notes=[*ending.notes, *lost])
             else:
                 write(file, ending.text or "")
     with _explain_failure(result, "to standard output"):
@@ -255,7 +255,7 @@ def end_run(result: Result, options: OutputOptions, console: Console | None) -> 
         # What it wrote is out: it has not failed where no one reads standard error.
         with suppress(OSError):
             print_summary([*_summary(result, ending.where), *_next_commands(result)], console)
-            print_message(*ending.notes, *lost, *([f"written to {file}"] if file else []))
+            print_message(*ending.notes, *([f"written to {file}"] if file else []))
     elif ending.problem:
         print_message(f"autoreason: {ending.problem}")
     with _explain_failure(result, str(options.html)):

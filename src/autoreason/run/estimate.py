@@ -17,7 +17,7 @@ from autoreason.exchange import Request, Role, reasoning_tokens_for
 from autoreason.job_types import Advise, JobType, Refine, Research
 from autoreason.jobs.job import Plans, plan_calls
 from autoreason.knowledge_records import Knowledge
-from autoreason.limits import limits_kept, limits_overridden
+from autoreason.limits import limits_kept
 from autoreason.models.providers import rates
 from autoreason.prompts import PromptSet, built_in
 from autoreason.report.numbers import count, duration, listed, money, percent
@@ -340,9 +340,7 @@ class DryRun(Report):
         if self.settings.job.writes == "text":
             read = limits_kept(self.task.contract, self.task.brief)
             fields["limits"] = [each._asdict() for each in read]
-            others = limits_overridden(self.task.contract, self.task.brief)
-            fields["overridden"] = [each.phrase for each in others]
-            fields["keeps"] = self.task.given.in_short()
+            fields["keeps"] = [*self.task.given.in_short(), *self.task.given.notes()]
         return {"conclusion": self.conclusion, **plain_values(fields)}
 
 
@@ -363,13 +361,13 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
         if amount is not None
     ]
     read = limits_kept(task.contract, task.brief) if settings.job.writes == "text" else []
-    others = limits_overridden(task.contract, task.brief)
     rows = [
         *_models(settings.models),
         ("text", " ".join(task.rules(short=True))),
-        ("as its brief says", " · ".join(f"“{x.phrase}”" for x in read if x.keys)),
-        ("set otherwise", " · ".join(f"“{x.phrase}”" for x in others)),
+        ("as its brief says", " · ".join(f"“{x.phrase}”" for x in read if x.kept)),
+        ("set otherwise", " · ".join(f"“{x.phrase}”" for x in read if x.keys and not x.kept)),
         ("not understood", " · ".join(f"“{x.phrase}”" for x in read if not x.keys)),
+        ("facts", "; ".join(task.given.notes())),
         *_work(task, settings),
         ("knowledge", disclose_task(task, settings)),
         ("spending", ", ".join(limits) or "no limit"),

@@ -75,10 +75,7 @@ def export(
 
 
 def export_changes(story: Story, file: Path) -> list[str]:
-    """Write what changed since the first draft as suggestions, in the form that the file's ending names.
-
-    Returns what would be lost if they were all taken.
-    """
+    """Write what changed since the first draft as suggestions, in the form that the file names. Returns losses."""
     if story.writes != "text" or not story.draft or story.text in (None, story.draft.text):
         raise InvalidInput("the run has changed no draft; name one in which there is a suggestion")
     before, after = story.draft.text, story.text or ""

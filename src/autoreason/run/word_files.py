@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from functools import partial
 from io import BytesIO
-from itertools import chain, count, groupby, takewhile
+from itertools import count, groupby, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,20 +29,17 @@ _WRITTEN = " | ".join(
 )
 """The text of a paragraph, and what would write it anew."""
 _EMPTY = (".//w:r[not(*[not(self::w:rPr)])]", ".//w:hyperlink[not(*)]")
-_FIELDS = ".//w:fldSimple | .//w:instrText"
 _STAYS = ".//w:drawing | .//w:pict | .//w:object | w:pPr/w:sectPr"
 _NUMBERS = count(1)
-_MAX_QUOTED = 60
 
 
 class _Link(NamedTuple):
-    """A link of a paragraph without what is in it, the look of its words, and what they stand between."""
+    """A link of a paragraph without what is in it, the look of its words, and what stands before them."""
 
     element: Any
     look: Any
     before: str
     words: str
-    after: str
 
 
 def read_word_file(path: Path) -> str:
@@ -51,15 +48,12 @@ def read_word_file(path: Path) -> str:
 
 
 def write_word_file(text: str, path: Path, task: Task | None, before: str = "") -> list[str]:
-    """A text in a copy of its draft's file, or in a new one; against a text `before` as tracked changes.
-
-    Returns which links and fields are lost, a sentence for each.
-    """
+    """A text in a copy of its draft's file, or a new one; against one `before` as tracked changes. Returns losses."""
     source = task.draft_file if task else ""
     document, body = _open(Path(source) if source else None), BytesIO()
     if before and not source:
-        _replace(document, before)
-    lost = _replace(document, text, tracked=bool(before))
+        list(_replace(document, before))
+    lost = [*_replace(document, text, tracked=bool(before))]
     document.save(body)
     write(path, body.getvalue())
     return lost
@@ -95,9 +89,8 @@ def _lead(paragraph: Any) -> str:
     return "1. " if name.startswith("List Number") else "- " if is_item else ""
 
 
-def _replace(document: Any, text: str, *, tracked: bool = False) -> list[str]:
+def _replace(document: Any, text: str, *, tracked: bool = False) -> Iterator[str]:
     """Put a text where that of a document is; what is unchanged, or not text, stays as it is."""
-    lost: list[str] = []
     there = [(p, split_blocks(line)[0]) for p in document.paragraphs if (line := _to_markdown(p))]
     models = {block.kind: paragraph for paragraph, block in reversed(there)}
     paragraphs, last, body = iter(there), None, document.element.body
@@ -120,30 +113,25 @@ def _replace(document: Any, text: str, *, tracked: bool = False) -> list[str]:
             # A number that was typed is no list's.
             typed = "" if _lead(paragraph) else _to_markdown(paragraph).removesuffix(one.text)
             was, now = f"{typed}{one.text}", f"{typed}{other.text}" if other.kind else ""
-            gone = _fill(paragraph, was if tracked else now, now)
-            where = shorten(other.text or one.text, _MAX_QUOTED)
-            lost += (f"{each}, in “{where}”" for each in gone)
+            for lost in _fill(paragraph, was if tracked else now, now):
+                yield f"{lost} is lost, in “{shorten(other.text or one.text, 60)}”"
         if other.kind or tracked or paragraph._p.xpath(_STAYS):
             last = paragraph
         else:
             paragraph._p.getparent().remove(paragraph._p)
-    return lost
 
 
 def _fill(paragraph: Any, was: str, now: str) -> list[str]:
-    """Words in place of a paragraph's own, in the look of its first ones; where they differ, as a change.
-
-    Returns which of its links and fields are lost.
-    """
+    """Words in place of a paragraph's own, in the look of its first ones, or as a change. Returns what is lost."""
     look = next((each._r.rPr for each in paragraph.runs if each.text), None)
-    links, fields = _find_links(paragraph), paragraph._p.xpath(_FIELDS)
+    links = [*_find_links(paragraph)]
+    lost = ["a field"] * bool(paragraph._p.xpath(".//w:fldSimple | .//w:instrText"))
     for place in (_WRITTEN, *_EMPTY):
         for each in paragraph._p.xpath(place):
             each.getparent().remove(each)
     rest = paragraph._p.xpath("*[not(self::w:pPr)]")
     old, new = _letters(was, links), _letters(now, links)
-    kept = [link for _, link, _ in new]
-    lost = [f"the link “{each.words}” is lost with its words" for each in links if each not in kept]
+    lost += [f"the link “{x.words}”" for x in links if all(x != link for _, link, _ in new)]
     for gone, come in suggest(*("".join(letter for *_, letter in each) for each in (old, new))):
         parts = [("del", old[: len(gone)]), ("ins", new[: len(come)])]
         old, new = old[len(gone) :], new[len(come) :]
@@ -160,43 +148,36 @@ def _fill(paragraph: Any, was: str, now: str) -> list[str]:
                     for each in run._r.xpath("w:t") if kind == "del" else ():
                         each.tag = each.tag.replace("}t", "}delText")
     paragraph._p.extend(rest)
-    return [*lost, *["a field is lost"] * bool(fields)]
+    return lost
 
 
-def _find_links(paragraph: Any) -> list[_Link]:
+def _find_links(paragraph: Any) -> Iterator[_Link]:
     from docx.text.run import Run
 
     runs = [(each, Run(each, paragraph).text) for each in paragraph._p.xpath(_RUNS)]
     text = re.sub(r"\s", " ", "".join(words for _, words in runs))
-    links, end = list[_Link](), 0
+    end = 0
     for found, parts in groupby(runs, lambda run: run[0].xpath("ancestor::w:hyperlink")):
         inside = [*parts]
         start, end = end, end + sum(len(words) for _, words in inside)
         if found and (words := text[start:end].strip()):
             bare = found[0].makeelement(found[0].tag, found[0].attrib, found[0].nsmap)
-            links.append(_Link(bare, inside[0][0].rPr, text[:start], words, text[end:]))
-    return links
+            yield _Link(bare, inside[0][0].rPr, text[:start], words)
 
 
 def _letters(text: str, links: Sequence[_Link]) -> list[tuple[str, _Link | None, str]]:
-    """Each with the marks of the emphasis and the link that it is in.
-
-    A link is where its words are; of several places the one between words most like those around it before.
-    """
+    """Each with the marks of the emphasis that it is in, and with the link, which is where its words are."""
     parts = _EMPHASIS.findall(_NOT_IN_XML.sub("", text))
-    letters: list[tuple[str, _Link | None, str]] = [
-        (mark, None, each) for mark, strong, plain in parts for each in strong or plain
-    ]
+    letters: list[Any] = [(mark, None, x) for mark, strong, plain in parts for x in strong or plain]
     plain, found = "".join(each for *_, each in letters), []
     for link in links:
         for match in re.finditer(rf"(?<!\w){re.escape(link.words)}(?!\w)", plain):
             before = zip(link.before[::-1], plain[: match.start()][::-1], strict=False)
-            after = zip(link.after, plain[match.end() :], strict=False)
-            same = (takewhile(lambda two: two[0] == two[1], each) for each in (before, after))
-            found.append((len([*chain(*same)]), match.span(), link))
-    for _, (start, end), link in sorted(found, key=lambda each: -each[0]):
-        taken = {each for _, each, _ in letters}
-        if link not in taken and {each for _, each, _ in letters[start:end]} == {None}:
+            same = [*takewhile(lambda two: two[0] == two[1], before)]
+            found.append((-len(same), match.span(), link))
+    # Of several places the one that most of the same stands before.
+    for _, (start, end), link in sorted(found, key=lambda each: each[0]):
+        if link not in (taken := [each for _, each, _ in letters]) and not any(taken[start:end]):
             letters[start:end] = [(mark, link, each) for mark, _, each in letters[start:end]]
     return letters
 
