@@ -42,6 +42,7 @@ _HINTS = {
 """Without this a brief has no phrase of a kind. All of the grammar takes 80 ms to compile, one kind 20 to 40."""
 _BREAK = re.compile(
     r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*+•–]|\d+[.)])[ \t])|\n(?=#)|(?<=[^\s.][.!?])[\"”»)]*\s+(?=[^\sa-zà-ÿ\d(])"
+    r"|(?<=[^\W\d]{3}[.!?])(?<!\b(?:[mM]ax|[mM]in|Fig|Vol|Art|Abs|Kap)\.)(?<!prox\.)\s+(?=\d)"
     r"|(?<=:)[ \t]*\n|\n(?=[^\n]{1,60}\n[A-ZÄÖÜ])"
 )
 """Where a sentence, an item or a short line ends."""

@@ -117,8 +117,8 @@ def test_limits_of_the_brief_are_shown_with_their_words_and_so_is_what_was_not_u
 @pytest.mark.parametrize(
     ("brief", "several"),
     [
-        ("3 subject lines, max. 9 words each", "subject lines"),
-        ("Schreibe drei Schlagzeilen, je höchstens 60 Zeichen.", "Schlagzeilen"),
+        ("No emojis. 3 subject lines, max. 9 words each", "3 subject lines"),
+        ("Schreibe drei Schlagzeilen, je höchstens 60 Zeichen.", "drei Schlagzeilen"),
         ("Each paragraph at most 9 words", ""),
     ],
 )

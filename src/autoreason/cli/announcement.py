@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from autoreason.run.prepared import PreparedRun
     from autoreason.task import Task
 
-_SEVERAL = re.compile(r"(?i)(?:subject |head)lines|titles|slogans|names|(?:betreff|schlag)zeilen")
+_SEVERAL = re.compile(
+    r"(?i)\b(?:\d|two|three|four|five|zwei|drei|vier|fünf) (?:\w+ )?(?:(?:subject |head|tag)lines|titles|slogans|names|\w+zeilen)"
+)
 _OFFLINE = "small offline model: results are poor, nothing is sent or paid."
 _GOOD = (examples.MODEL, examples.OTHER)
 """What is named to someone who has a key for its provider."""
@@ -186,8 +188,8 @@ def describe_limits(task: Task) -> str:
     rules += [f"understood as limits: {said}"] if said else []
     unclear = " and ".join(f"“{each.phrase}”" for each in read if not each.keys)
     rules += [f"not understood: {unclear}"] if unclear else []
-    if several := _SEVERAL.search(unclear):
-        typed = "--alternatives 3, and limits as those of one: “at most 9 words”"
+    if unclear and (several := _SEVERAL.search(task.brief)):
+        typed = "--alternatives N, and limits as those of one: “at most 9 words”"
         rules.append(f"for {several[0]} to choose from type {typed}")
     others = " and ".join(f"“{x.phrase}”" for x in read if x.keys and not x.kept)
     rules += [f"set otherwise, so not read: {others}"] if others else []
