@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -86,30 +87,26 @@ def compare_facts(given: str, text: str, kinds: Kinds = FACT_KINDS) -> dict[Fact
             changed[old] = fact
     # A weekday may go from its date, but it may not become another.
     lost = {old: changed.get(old) for old in missing if old in changed or old.value[-1] != "\t"}
-    return lost | {old: new for old, new in _swapped(given, text, kinds) if old not in lost}
-
-
-def _swapped(given: str, text: str, kinds: Kinds) -> Iterator[tuple[Fact, Fact]]:
-    """Figures that a sentence of the same words has in one text and in the other, where they differ."""
+    # A sentence of the same words has the same figures.
     after = _figures_by_words(text)
     for words, facts in _figures_by_words(given).items():
         others = after.get(words, [])
-        for old, new in zip(facts, others, strict=False) if len(facts) == len(others) else ():
-            differ = _forms(old.value).isdisjoint(_forms(new.value, stated=True))
-            if differ and old.kind == new.kind in kinds:
-                yield old, new
+        for old, fact in zip(facts, others, strict=False) if len(facts) == len(others) else ():
+            differ = _forms(old.value).isdisjoint(_forms(fact.value, stated=True))
+            if differ and old.kind == fact.kind in kinds:
+                lost.setdefault(old, fact)
+    return lost
 
 
 @lru_cache(64)
 def _figures_by_words(text: str) -> dict[str, list[Fact]]:
     """The figures of each sentence by its other words; none where others have the same words."""
-    sentences, found = defaultdict[str, list[Fact]](list), dict[str, list[Fact]]()
-    for fact in find_facts(text):
-        if fact.kind in _FIGURES and fact.value[-1] != "\t":
-            sentences[sentence_of(text, fact)].append(fact)
-    for sentence, facts in sentences.items():
-        figures = {word for fact in facts for word in _stems(fact.text)}
-        words = " ".join(each for each in _stems(sentence) if each not in figures)
+    found: dict[str, list[Fact]] = {}
+    figures = (x for x in find_facts(text) if x.kind in _FIGURES and x.value[-1] != "\t")
+    for sentence, some in groupby(figures, partial(sentence_of, text)):
+        facts = [*some]
+        own = {word for fact in facts for word in _stems(fact.text)}
+        words = " ".join(each for each in _stems(sentence) if each not in own)
         found[words] = [] if words in found else facts
     return found
 
@@ -141,11 +138,10 @@ def states(text: str, fact: Fact) -> bool:
     # A last name beside another first name is somebody else's.
     if tab and value + tab in stated and stated.isdisjoint(first.split()):
         return False
-    # “EU” is the European Union.
-    is_short = bool(tab) and "".join(re.findall(r"\b[^\W\da-z_]", fact.text)) in _words(text)
+    as_initials = bool(tab) and "".join(re.findall(r"\b[^\W\da-z_]", fact.text)) in _words(text)
     words = value.split()
     return (
-        is_short
+        as_initials
         or value in stated
         or stated >= set(_runs(words) if fact.kind == "quotes" else words)
     )

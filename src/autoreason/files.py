@@ -78,7 +78,7 @@ def is_word_file(path: Path | None) -> bool:
     suffix = path.suffix.lower() if path else ""
     if suffix == ".odt":
         word = path and path.with_suffix(".docx")
-        raise InvalidInput(f"{path} is no .docx; `pandoc {path} -o {word}` converts it, or back")
+        raise InvalidInput(f"{path}: give .docx; `pandoc {path} -o {word}` converts it, or back")
     if suffix == ".docx" and find_spec("docx") is None:
         raise InvalidInput(f"{path} takes python-docx; run `pip install 'autoreason[docx]'`")
     return suffix == ".docx"

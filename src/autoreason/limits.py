@@ -56,14 +56,13 @@ _MOST_READ, _LONGEST, _MANY, _MOST_SHOWN = 50_000, 500, 200, 60
 
 
 class Limit(NamedTuple):
-    """A phrase of a brief, and the keys of the contract it gives: none if it only looks like a limit."""
+    """A phrase of a brief, the keys of the contract it gives, none if it only looks like one; `kept` by a contract."""
 
     phrase: str
     start: int
     end: int
     keys: dict[str, Any]
     kept: bool = False
-    """By a contract; one with keys that is not gives way to what is set elsewhere."""
 
 
 @cache

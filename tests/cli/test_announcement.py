@@ -134,7 +134,7 @@ def test_a_limit_of_the_brief_that_another_comes_before_is_named() -> None:
     said = describe_limits(Task(brief=brief, contract=contract))
     assert said == (
         "at most 60 words · understood as limits: has no emojis (“No emojis”) · "
-        "set otherwise, so not read: “At most 80 words” and “At least 70 words”"
+        "set otherwise: “At most 80 words” · set otherwise: “At least 70 words”"
     )
     alone = describe_limits(Task(brief=brief, contract=Contract(min_items=2)))
     assert alone == "at least 2 items", "all of it was declined"

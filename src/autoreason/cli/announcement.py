@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from autoreason.task import Task
 
 _SEVERAL = re.compile(
-    r"(?i)\b(?:\d|two|three|four|five|zwei|drei|vier|fünf) (?:\w+ )?(?:(?:subject |head|tag)lines|titles|slogans|names|\w+zeilen)"
+    r"(?i)\b(\d|two|three|drei) ((subject |head)lines|titles|slogans|names|\w+zeilen)"
 )
 _OFFLINE = "small offline model: results are poor, nothing is sent or paid."
 _GOOD = (examples.MODEL, examples.OTHER)
@@ -191,8 +191,7 @@ def describe_limits(task: Task) -> str:
     if unclear and (several := _SEVERAL.search(task.brief)):
         typed = "--alternatives N, and limits as those of one: “at most 9 words”"
         rules.append(f"for {several[0]} to choose from type {typed}")
-    others = " and ".join(f"“{x.phrase}”" for x in read if x.keys and not x.kept)
-    rules += [f"set otherwise, so not read: {others}"] if others else []
+    rules += [f"set otherwise: “{x.phrase}”" for x in read if x.keys and not x.kept]
     options = "; --max-words, --section, --limit and others are checked by a program"
     return (" · ".join(rules) or "none") + options * (bool(unclear) or not rules)
 

@@ -154,15 +154,14 @@ def _fill(paragraph: Any, was: str, now: str) -> list[str]:
 def _find_links(paragraph: Any) -> Iterator[_Link]:
     from docx.text.run import Run
 
-    runs = [(each, Run(each, paragraph).text) for each in paragraph._p.xpath(_RUNS)]
-    text = re.sub(r"\s", " ", "".join(words for _, words in runs))
-    end = 0
-    for found, parts in groupby(runs, lambda run: run[0].xpath("ancestor::w:hyperlink")):
-        inside = [*parts]
-        start, end = end, end + sum(len(words) for _, words in inside)
-        if found and (words := text[start:end].strip()):
+    runs, text = paragraph._p.xpath(_RUNS), ""
+    for found, some in groupby(runs, lambda run: run.xpath("ancestor::w:hyperlink")):
+        inside = [Run(each, paragraph) for each in some]
+        words = re.sub(r"\s", " ", "".join(run.text for run in inside))
+        if found and words.strip():
             bare = found[0].makeelement(found[0].tag, found[0].attrib, found[0].nsmap)
-            yield _Link(bare, inside[0][0].rPr, text[:start], words)
+            yield _Link(bare, inside[0]._r.rPr, text, words.strip())
+        text += words
 
 
 def _letters(text: str, links: Sequence[_Link]) -> list[tuple[str, _Link | None, str]]:
@@ -173,8 +172,7 @@ def _letters(text: str, links: Sequence[_Link]) -> list[tuple[str, _Link | None,
     for link in links:
         for match in re.finditer(rf"(?<!\w){re.escape(link.words)}(?!\w)", plain):
             before = zip(link.before[::-1], plain[: match.start()][::-1], strict=False)
-            same = [*takewhile(lambda two: two[0] == two[1], before)]
-            found.append((-len(same), match.span(), link))
+            found.append((-len([*takewhile(lambda x: x[0] == x[1], before)]), match.span(), link))
     # Of several places the one that most of the same stands before.
     for _, (start, end), link in sorted(found, key=lambda each: each[0]):
         if link not in (taken := [each for _, each, _ in letters]) and not any(taken[start:end]):
