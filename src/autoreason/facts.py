@@ -139,12 +139,8 @@ def states(text: str, fact: Fact) -> bool:
     if tab and value + tab in stated and stated.isdisjoint(first.split()):
         return False
     as_initials = bool(tab) and "".join(re.findall(r"\b[^\W\da-z_]", fact.text)) in _words(text)
-    words = value.split()
-    return (
-        as_initials
-        or value in stated
-        or stated >= set(_runs(words) if fact.kind == "quotes" else words)
-    )
+    parts = set(_runs(value.split()) if fact.kind == "quotes" else value.split())
+    return as_initials or value in stated or stated >= parts
 
 
 @lru_cache(64)
