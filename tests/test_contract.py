@@ -50,6 +50,7 @@ def fixes(contract: Contract, text: str) -> list[str]:
             "Dr. A. Lee came.",
         ),
         (Contract(max_sentences=1), "# So\n\nIt is e.g. “Who? Me!” he said", "One. Two."),
+        (Contract(max_sentences=1), "Wir sind am 4. Tag im 2. Stock.", "Es sind 2. Wir gehen."),
         (Contract(max_paragraphs=1), "Dear Ann,\n\nCome.\n\n- tea\n\nYours,\nBo", "One.\n\nTwo."),
         (Contract(min_items=2), "- a\n  - b\n1. c\n", "- a\n  - b\n"),
         (Contract(emojis="none"), "Fine ✓ © 1 → 2 ☺", "Fine 🎉"),

@@ -74,6 +74,13 @@ def test_what_only_looks_like_a_fact_is_none(text: str) -> None:
         ("She said “keep off the grass” to all.", "Keep off the grass, she said to all."),
         ("I asked Dr. Anna Schmidt for it.", "SCHMIDT'S word is needed for it."),
         ("Run `tally --all` for it.", "Run tally with --all for it."),
+        ("Run `x=1` for it.", "Run `x = 1` for it."),
+        ("It takes 1 hour for you.", "It takes an hour for you."),
+        ("It takes 60 minutes for you.", "It takes an hour for you."),
+        ("It takes two weeks for you.", "It takes 14 days for you."),
+        ("Es dauert 14 Tage für die Gäste.", "Es dauert zwei Wochen für die Gäste."),
+        ("The chance is .05 of it.", "The chance is 0.05 of it."),
+        ("It was the European Union that paid.", "It was the EU that paid."),
     ],
 )
 def test_less_exact_words_state_a_fact_too(given_text: str, later: str) -> None:
@@ -103,6 +110,12 @@ def test_a_name_is_another_one_beside_another_first_name(later: str, missing: bo
         ("It leaves at 9 am for you.", "It leaves at 9 pm for you."),
         ("Der Zug fährt um 9 Uhr für die Gäste.", "Der Zug fährt um 21 Uhr für die Gäste."),
         ("The dose is 5 mg for you.", "The dose is 5 g for you."),
+        ("It takes 14 days for you.", "It takes three weeks for you."),
+        ("It needs version 3.9 of it.", "It needs version 3.10 of it."),
+        ("Run `a < b` for it.", "Run `a > b` for it."),
+        ("Run `x == 1` for it.", "Run `x != 1` for it."),
+        ("The chance is .05 of it.", "The chance is .5 of it."),
+        ("It was the European Union that paid.", "It was the AU that paid."),
     ],
 )
 def test_a_small_change_of_a_fact_is_one(given_text: str, later: str) -> None:
@@ -124,6 +137,23 @@ def test_what_replaces_a_fact_is_named_with_it() -> None:
     assert sentence_of(later, added) == "It was Paula Ricci that said so, with 4 others."
     assert not find_unstated(later, [draft, *more, "There are four of them."])
     assert not compare_facts(draft, draft.replace("250", "300"), kinds=["names"])
+
+
+@pytest.mark.parametrize(
+    ("later", "changed"),
+    [
+        (
+            "- Adults: 5 EUR\n- Children: 12 EUR\n- Dogs: 12 EUR",
+            {"12 EUR": "5 EUR", "5 EUR": "12 EUR"},
+        ),
+        ("- Adults: 12 EUR\n- Children: 5 EUR\n- Dogs: 5 EUR", {"12 EUR": "5 EUR"}),
+        ("- Dogs: 12 EUR\n- Adults: €12\n- Children: 5 EUR", {}),
+        ("Adults and dogs pay 12 EUR, children 5 EUR", {}),
+    ],
+)
+def test_figures_that_changed_places_are_found(later: str, changed: dict[str, str]) -> None:
+    found = compare_facts("- Adults: 12 EUR\n- Children: 5 EUR\n- Dogs: 12 EUR", later)
+    assert {old.text: new and new.text for old, new in found.items()} == changed
 
 
 def test_a_sentence_is_neither_cut_nor_joined_to_its_neighbours() -> None:

@@ -101,6 +101,41 @@ def test_a_correction_counts_in_other_words_and_for_nothing_else() -> None:
     assert broken(made, text.format("Insurance is 40 EUR.")) == ["“250 EUR” is missing"]
 
 
+def test_figures_that_changed_places_are_lost_unless_facts_say_so() -> None:
+    draft, text = (f"Adults pay {x} EUR.\nChildren pay {y} EUR." for x, y in ((12, 5), (5, 12)))
+    assert broken(task("draft", draft=draft), text) == [
+        "“12 EUR” became “5 EUR”",
+        "“5 EUR” became “12 EUR”",
+    ]
+    assert (
+        broken(task("draft", draft=draft, facts="Children pay 12 EUR, adults 5 EUR."), text) == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("facts", "limits", "noted"),
+    [
+        (
+            "The trip costs 300 EUR.",
+            {},
+            ["your draft says “250 EUR”, facts “300 EUR”: correct one"],
+        ),
+        ("Hotels cost 300 EUR. The trip costs 250 EUR.", {}, []),
+        (
+            "",
+            {"max_words": 9},
+            ["facts of your draft need not stay: 9 words are under half of your draft"],
+        ),
+        ("", {"max_words": 20}, []),
+    ],
+)
+def test_its_person_is_told_what_does_not_go_together(
+    facts: str, limits: dict[str, Any], noted: list[str]
+) -> None:
+    assert task("draft", facts=facts, **limits).given.notes() == noted
+    assert not task("draft", draft=None, facts=facts, **limits).given.notes()
+
+
 def test_only_what_is_asked_for_must_stay() -> None:
     text = DRAFT.replace("250", "300").replace("March", "May")
     assert broken(task("links", "quotes"), text) == []

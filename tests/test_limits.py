@@ -86,11 +86,12 @@ def test_a_contract_takes_what_does_not_contradict_it(
 def test_what_a_contract_has_of_a_brief_is_told_from_what_it_has_not() -> None:
     brief = "At most 80 words. In German. Each section at most 20 words."
     kept = limits_kept(Contract(max_words=60, language="de"), brief)
-    stated, missed = [x for x in kept if x.keys], [x for x in kept if not x.keys]
-    assert ([x.phrase for x in stated], [x.phrase for x in missed]) == (
-        ["In German"],
-        ["Each section at most 20 words"],
-    )
+    assert [(x.phrase, bool(x.keys), x.kept) for x in kept] == [
+        ("At most 80 words", True, False),
+        ("In German", True, True),
+        ("Each section at most 20 words", False, False),
+    ]
+    assert not limits_kept(Contract(), "At most 80 words."), "it was declined"
 
 
 _PIECES = [

@@ -56,12 +56,13 @@ def test_a_file_is_read_with_its_front_matter(tmp_path: Path) -> None:
         ("[accurate, open at 9:00, open at 9:30]", ("accurate", "open at 9:00", "open at 9:30")),
     ],
 )
-def test_criteria_are_a_text_or_a_list_and_flags_come_before_them(
+def test_criteria_are_a_text_or_a_list_and_flags_add_to_them(
     tmp_path: Path, written: str, criteria: tuple[str, ...]
 ) -> None:
     source = write(tmp_path, f"---\ncriteria: {written}\n---\nWrite it.")
     assert read_task(source).criteria == criteria
-    assert read_task(source, criteria=["kind"]).criteria == ("kind",)
+    assert read_task(source, criteria=["kind"]).criteria == (*criteria, "kind")
+    assert read_task(source, criteria=["kind", criteria[0]]).criteria == (*criteria, "kind")
     assert Task(brief="x", criteria=criteria).criterion_names[0] == "accurate"
 
 

@@ -38,9 +38,11 @@ _GAP = re.compile(r"\n[ \t]*\n\s*")
 _SENTENCE_GAP = re.compile(
     rf"{_GAP.pattern}|(?<=[.!?…])[\"'”’“»)*_]*\s+(?=[\"'“„«‘(¿¡*_]*[^\Wa-zß-ÿ_])"
 )
+ORDINAL = re.compile(r"\b(?:im|am|beim|de[mnr]|die|das|vom|zu[mr]) \d{1,2}\.(?=\s)")
+"""A German one, whose point ends no sentence: “im 2. Stock”."""
 _ABBREVIATED = re.compile(
     r"\b(?:[^\W\d_]\.(?:\s?[^\W\d_]\.)*|(?:Dr|Mrs?|Ms|Prof|St|Nr|No|Hr|Fr|Mme|Sra?|Sig|Dott|bzw|ca|vgl|max|min)\."
-    r"|\d+\.(?= (?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Jahrh)))"
+    rf"|\d+\.(?= (?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Jahrh))|{ORDINAL.pattern})"
 )
 _ITEM = re.compile(r"^([ \t]*)(?:[-*+•–]|\d{1,3}[.)])[ \t]+(?=\S)", re.MULTILINE)
 Keep = Literal[FactKind, "all", "draft", "strict"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -19,6 +20,7 @@ _SENTENCE_END = re.compile(
     r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)[^\w\s]*\s+(?=[^a-z\s])|\n\s*(?:\n|[-*#>|]|\d+[.)])\s*"
 )
 _FIGURES = ("numbers", "dates", "money")
+_MADE_OF = {"wk": (7, "d"), "d": (24, "h"), "h": (60, "min"), "min": (60, "s"), "yr": (12, "mo")}
 _MOST_PAIRED, _REACH, _ALIKE = 150, 60, 0.6
 """Facts that are paired by what is around them, in how many characters on each side, and the share of words there that
 must be the same for one to have replaced the other."""
@@ -84,7 +86,29 @@ def compare_facts(given: str, text: str, kinds: Kinds = FACT_KINDS) -> dict[Fact
         if share >= _ALIKE and old not in changed and fact not in changed.values():
             changed[old] = fact
     # A weekday may go from its date, but it may not become another.
-    return {old: changed.get(old) for old in missing if old in changed or old.value[-1] != "\t"}
+    lost = {old: changed.get(old) for old in missing if old in changed or old.value[-1] != "\t"}
+    # A sentence of the same words has the same figures.
+    after = _figures_by_words(text)
+    for words, facts in _figures_by_words(given).items():
+        others = after.get(words, [])
+        for old, fact in zip(facts, others, strict=False) if len(facts) == len(others) else ():
+            differ = _forms(old.value).isdisjoint(_forms(fact.value, stated=True))
+            if differ and old.kind == fact.kind in kinds:
+                lost.setdefault(old, fact)
+    return lost
+
+
+@lru_cache(64)
+def _figures_by_words(text: str) -> dict[str, list[Fact]]:
+    """The figures of each sentence by its other words; none where others have the same words."""
+    found: dict[str, list[Fact]] = {}
+    figures = (x for x in find_facts(text) if x.kind in _FIGURES and x.value[-1] != "\t")
+    for sentence, some in groupby(figures, partial(sentence_of, text)):
+        facts = [*some]
+        own = {word for fact in facts for word in _stems(fact.text)}
+        words = " ".join(each for each in _stems(sentence) if each not in own)
+        found[words] = [] if words in found else facts
+    return found
 
 
 def _around(text: str, fact: Fact) -> set[str]:
@@ -114,8 +138,9 @@ def states(text: str, fact: Fact) -> bool:
     # A last name beside another first name is somebody else's.
     if tab and value + tab in stated and stated.isdisjoint(first.split()):
         return False
-    words = value.split()
-    return value in stated or stated >= set(_runs(words) if fact.kind == "quotes" else words)
+    as_initials = bool(tab) and "".join(re.findall(r"\b[^\W\da-z_]", fact.text)) in _words(text)
+    parts = set(_runs(value.split()) if fact.kind == "quotes" else value.split())
+    return as_initials or value in stated or stated >= parts
 
 
 @lru_cache(64)
@@ -125,6 +150,8 @@ def _stated(text: str) -> dict[str, set[str]]:
     words, figures = _stems(_pattern("link").sub(" ", text)), set[str]()
     stated = {"names": set(words), "quotes": set(_runs(words)), "code": set(_tokens(text))}
     stated |= {"links": set(), **dict.fromkeys(_FIGURES, figures)}
+    for word in _pattern("one").findall(text):
+        figures |= _forms(f"1 {_look_up('units', word)}") - {"1"}
     for kind, _, whole, *_ in find_facts(text):
         value, tab, _ = whole.partition("\t")
         forms = _forms(value, stated=True) if kind in _FIGURES else {value, value + tab}
@@ -148,6 +175,10 @@ def _forms(value: str, *, stated: bool = False) -> set[str]:
     for each in values:
         always, _, exact = each.partition(" ")
         found |= {each, f"{always} *"} if stated else {each, always} if exact else {f"{always} *"}
+    number, _, unit = value.partition(" ")
+    while number.isdigit() and unit in _MADE_OF:
+        times, unit = _MADE_OF[unit]
+        found.add(f"{(number := str(times * int(number)))} {unit}")
     return found
 
 
@@ -163,7 +194,8 @@ def _stems(text: str) -> list[str]:
 def _tokens(text: str) -> list[str]:
     """What code is made of, without the signs of a language or of Markdown around it."""
     found = re.findall(r"[^\s`\"'“”„’,;(){}\[\]<>|=/]+", text.casefold())
-    return [each for it in found if any(map(str.isalnum, each := it.strip("*_.:!?")))]
+    words = [each for it in found if any(map(str.isalnum, each := it.strip("*_.:!?")))]
+    return [*words, *re.findall(r"[<>!=]=|[-+*/%]=|&&|\|\||(?<=\s)[<>](?=\s)", text)]
 
 
 @lru_cache(256)

@@ -77,7 +77,8 @@ def is_word_file(path: Path | None) -> bool:
     """Whether it is a Word file; refused where what reads and writes them is not installed."""
     suffix = path.suffix.lower() if path else ""
     if suffix == ".odt":
-        raise InvalidInput(f"{path} is no .docx; `pandoc text.odt -o text.docx` makes one of it")
+        word = path and path.with_suffix(".docx")
+        raise InvalidInput(f"{path}: give .docx; `pandoc {path} -o {word}` converts it, or back")
     if suffix == ".docx" and find_spec("docx") is None:
         raise InvalidInput(f"{path} takes python-docx; run `pip install 'autoreason[docx]'`")
     return suffix == ".docx"

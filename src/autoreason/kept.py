@@ -64,6 +64,24 @@ class Given(NamedTuple):
         counted = f"Keeps {len(kinds)} {what} of {where}."
         return (*[counted] * bool(kinds), *[_ADDS_NONE] * ("strict" in self.keep))
 
+    @property
+    def _is_off(self) -> bool:
+        """By default where a draft must lose more than half of its words."""
+        words = count_words(self.draft)
+        return "draft" in self.keep and 2 * (self.max_words or words) < words
+
+    def notes(self) -> list[str]:
+        """What a person should know of it before the first call."""
+        short = f"{self.max_words} words are under half of your draft"
+        found = [f"facts of your draft need not stay: {short}"] * self._is_off
+        for new in find_unstated(self.facts, [self.draft]):
+            words = _long_words(self.facts, new)
+            olds = find_unstated(self.draft, [self.facts], [new.kind])
+            same = [old for old in olds if words <= _long_words(self.draft, old)]
+            if len(words) > 1 and len(same) == 1:
+                found.append(f"your draft says “{same[0].text}”, facts “{new.text}”: correct one")
+        return found
+
     def breaches(self, text: str, said: tuple[str, ...]) -> list[tuple[Violation, str]]:
         """What a text lost, changed or, if strict, added; then with its place. What a person `said` may be changed."""
         found, losses = [], _losses(self, text, said)
@@ -83,25 +101,29 @@ class Given(NamedTuple):
 def _losses(given: Given, text: str, said: tuple[str, ...] = ()) -> tuple[_Loss, ...]:
     if not given.keep:
         return ()
-    words, sources = count_words(given.draft), (*given[3:5], without_limits(given.brief))
-    # Nothing by default where a draft must lose more than half of its words.
-    of_draft = 2 * (given.max_words or words) >= words
+    sources = (*given[3:5], without_limits(given.brief))
     found: dict[tuple[str, str], _Loss] = {}
-    for at, source in enumerate(sources[: of_draft if "draft" in given.keep else None]):
+    for at, source in enumerate(sources[: not given._is_off if "draft" in given.keep else None]):
         # To name a fact allows to leave it out, not to invent another.
         firm = set(find_unstated(source, (*said, *_leave_out(given.brief)), given.kinds))
         # What comes later may correct it, in other words as well.
-        later = (source, *sources[at + 1 :], *said)
-        wrong: set[Fact | None] = {None, *find_unstated(text, later, given.kinds)}
+        later = (*sources[at + 1 :], *said)
+        wrong = find_unstated(text, (source, *later), given.kinds)
+        values = {None, *(x[:3:2] for x in (*wrong, *find_unstated(text, later, given.kinds)))}
         new = [fact for fact in find_unstated(text, [source], given.kinds) if fact not in wrong]
-        right = [(fact.kind, sentence_of(text, fact)) for fact in new[:_LISTED]]
+        right = [(fact.kind, sentence_of(text, fact).casefold()) for fact in new[:_LISTED]]
         for old, changed in compare_facts(source, text, given.kinds).items():
-            long = set(re.findall(r"\w{4,}", sentence_of(source, old)))
+            long = _long_words(source, old)
             alike = [kind for kind, there in right if sum(word in there for word in long) > 1]
             is_lost = old in firm and old.kind not in alike
-            if changed in wrong and (changed or is_lost):
+            if (changed and changed[:3:2]) in values and (changed or is_lost):
                 found.setdefault((old.kind, old.value), (old, changed, source))
     return tuple(found.values())
+
+
+def _long_words(text: str, fact: Fact) -> set[str]:
+    """Of the sentence that a fact is in."""
+    return set(re.findall(r"[^\W\d]{4,}", sentence_of(text, fact).casefold()))
 
 
 def _leave_out(brief: str) -> list[str]:

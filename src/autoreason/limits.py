@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import asdict
 
-from autoreason.contract import CODE_BLOCK, COUNTED, Contract
+from autoreason.contract import CODE_BLOCK, COUNTED, ORDINAL, Contract
 from autoreason.errors import InvalidInput
 
 _QUOTED = re.compile(
@@ -37,11 +37,12 @@ _HINTS = {
     "must_not_include": _HIDDEN,
     "must_include": _HIDDEN,
     "sections": "section|heading|abschnitt|überschrift",
-    "other": r"\b(?:use|say|mention) |sections",
+    "other": r"\b(?:use|using|say|mention|avoid) |sections|: \d",
 }
 """Without this a brief has no phrase of a kind. All of the grammar takes 80 ms to compile, one kind 20 to 40."""
 _BREAK = re.compile(
     r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*+•–]|\d+[.)])[ \t])|\n(?=#)|(?<=[^\s.][.!?])[\"”»)]*\s+(?=[^\sa-zà-ÿ\d(])"
+    r"|(?<=[^\W\d]{3}[.!?])(?<!\b(?:[mM]ax|[mM]in|Fig|Vol|Art|Abs|Kap)\.)(?<!prox\.)\s+(?=\d)"
     r"|(?<=:)[ \t]*\n|\n(?=[^\n]{1,60}\n[A-ZÄÖÜ])"
 )
 """Where a sentence, an item or a short line ends."""
@@ -55,12 +56,13 @@ _MOST_READ, _LONGEST, _MANY, _MOST_SHOWN = 50_000, 500, 200, 60
 
 
 class Limit(NamedTuple):
-    """A phrase of a brief, and the keys of the contract it gives: none if it only looks like a limit."""
+    """A phrase of a brief, the keys of the contract it gives, none if it only looks like one; `kept` by a contract."""
 
     phrase: str
     start: int
     end: int
     keys: dict[str, Any]
+    kept: bool = False
 
 
 @cache
@@ -119,7 +121,8 @@ def read_limits(brief: str) -> tuple[Limit, ...]:
     ]
     if not phrases:
         return ()
-    starts = [0, *(each.end() for each in _BREAK.finditer(masked)), len(brief) + 1]
+    points = ORDINAL.sub(lambda x: x[0].replace(".", ","), masked)
+    starts = [0, *(each.end() for each in _BREAK.finditer(points)), len(brief) + 1]
     label, order = (_compile(_load_grammar()[name]) for name in ("label", "object"))
 
     def read_line(start: int, end: int) -> str:
@@ -214,8 +217,10 @@ def add_limits(contract: Contract, brief: str) -> Contract:
 
 
 def limits_kept(contract: Contract, brief: str) -> list[Limit]:
-    """The limits of a brief that a contract has, and without keys what only looks like one."""
-    return [limit for limit in read_limits(brief) if _add(contract, limit.keys) == contract]
+    """The limits of a brief that a contract has or overrides, and without keys what only looks like one."""
+    read, own = ((x, _add(contract, x.keys)) for x in read_limits(brief)), asdict(contract)
+    some = ((x, new) for x, new in read if new in (contract, None) or any(own[y] for y in x.keys))
+    return [limit._replace(kept=bool(limit.keys) and new == contract) for limit, new in some]
 
 
 def without_limits(brief: str) -> str:

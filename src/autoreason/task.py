@@ -191,7 +191,7 @@ def read_task(
         draft: A file with a text to start from.
         facts: A file with what every role may rely on.
         contract: Keys of the contract that come before those of the front matter.
-        criteria: What matters, in words of yours, instead of those in the front matter.
+        criteria: What matters, in words of yours, besides what the front matter says.
         limits_from_brief: Whether plain limits in its prose, such as “at most 80 words”, are limits, too.
 
     Returns:
@@ -219,7 +219,7 @@ def read_task(
         given_facts = "\n".join(f"- {fact}" for fact in given_facts)
     if given_facts is not None and not isinstance(given_facts, str):
         raise InvalidInput(f"{name}: `facts` must be text or a list of texts")
-    given_criteria = keys.pop("criteria", ())
+    own, more = read_criteria(keys.pop("criteria", ()), f"{name}: "), read_criteria(criteria)
     overrides = {
         key: value for key, value in (contract or {}).items() if value not in (None, (), [])
     }
@@ -228,7 +228,7 @@ def read_task(
         draft=read_text(Path(draft), "draft") if draft else None,
         facts=read_text(Path(facts), "facts") if facts else given_facts,
         contract=make_contract(keys | overrides, name),
-        criteria=read_criteria(criteria or given_criteria, f"{name}: "),
+        criteria=tuple(dict.fromkeys((*own, *more))),
     )
     return check_task(task, limits_from_brief=limits_from_brief)
 

@@ -20,6 +20,7 @@ from autoreason.cli.announcement import (
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.job_types import Research
+from autoreason.limits import add_limits
 from autoreason.models import examples
 from autoreason.run.estimate import Span
 from autoreason.run.refine import refine
@@ -111,6 +112,32 @@ def test_limits_of_the_brief_are_shown_with_their_words_and_so_is_what_was_not_u
     )
     declined = describe_limits(Task(brief=brief))
     assert declined.startswith("not understood: “Each item under 9 words”")
+
+
+@pytest.mark.parametrize(
+    ("brief", "several"),
+    [
+        ("No emojis. 3 subject lines, max. 9 words each", "3 subject lines"),
+        ("Schreibe drei Schlagzeilen, je höchstens 60 Zeichen.", "drei Schlagzeilen"),
+        ("Each paragraph at most 9 words", ""),
+    ],
+)
+def test_who_asks_for_several_short_texts_is_told_what_to_type(brief: str, several: str) -> None:
+    said = describe_limits(Task(brief=brief))
+    assert "not understood" in said
+    assert re.findall(r"for ([\w ]+) to choose from type --alt", said) == [several] * bool(several)
+
+
+def test_a_limit_of_the_brief_that_another_comes_before_is_named() -> None:
+    brief = "At most 80 words. No emojis. At least 70 words."
+    contract = add_limits(Contract(max_words=60), brief)
+    said = describe_limits(Task(brief=brief, contract=contract))
+    assert said == (
+        "at most 60 words · understood as limits: has no emojis (“No emojis”) · "
+        "set otherwise: “At most 80 words” · set otherwise: “At least 70 words”"
+    )
+    alone = describe_limits(Task(brief=brief, contract=Contract(min_items=2)))
+    assert alone == "at least 2 items", "all of it was declined"
 
 
 @pytest.mark.parametrize("verb", ["judge", "compare"])

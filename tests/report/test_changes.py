@@ -116,6 +116,18 @@ def test_a_suggestion_is_a_sentence_and_says_why() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "marked"),
+    [
+        ("One. Two.", "One.\n\nTwo.", "One.{~~ ~>\n\n~~}Two."),
+        ("One.", "One.\n\nTwo.", "One.{++\n\n++}{++Two.++}"),
+        ("One.\n\nTwo.\n\nSix.", "One.\n\nSix.", "One.\n\n{--Two.--}{--\n\n--}Six."),
+    ],
+)
+def test_the_end_of_a_paragraph_is_a_suggestion_of_its_own(old: str, new: str, marked: str) -> None:
+    assert to_criticmarkup(old, new, {"one": "Why."}) == marked
+
+
 @pytest.mark.skipif(shutil.which("patch") is None, reason="patch is not installed")
 @pytest.mark.parametrize(
     ("old", "new"),

@@ -113,6 +113,80 @@ def test_all_text_is_read_and_what_is_none_stays(tracked: bool, tmp_path: Path) 
     assert docx.Document(str(out)).element.body.xml.count("<w:sectPr") == 2
 
 
+@pytest.fixture
+def linked(tmp_path: Path) -> Path:
+    """A paragraph with two links of the same words, and one with a field."""
+    made = docx.Document()
+    paragraph = made.add_paragraph("Fetch the plan ")
+    for address, words, between in (
+        ("https://a.example/plan", "here", ", read the rules "),
+        ("https://a.example/rules", "here", ". It is cheap. See "),
+        ("https://a.example/more", "our page", "."),
+    ):
+        kind = docx.opc.constants.RELATIONSHIP_TYPE.HYPERLINK
+        link = docx.oxml.parse_xml(
+            f'<w:hyperlink {docx.oxml.ns.nsdecls("w", "r")} r:id="{made.part.relate_to(address, kind, True)}">'
+            f'<w:r><w:rPr><w:color w:val="0000FF"/></w:rPr><w:t>{words}</w:t></w:r></w:hyperlink>'
+        )
+        paragraph._p.append(link)
+        paragraph.add_run(between)
+    made.add_paragraph("Page ")._p.append(docx.oxml.parse_xml(PARTS["of 9"]))
+    made.save(str(tmp_path / "linked.docx"))
+    return tmp_path / "linked.docx"
+
+
+def links_in(path: Path, *, without: str = "del") -> list[tuple[str, str]]:
+    """Words and addresses, with all tracked changes taken, or, without `ins`, none."""
+    of = f"(.//w:t | .//w:delText)[not(ancestor::w:{without})]"
+    found = [
+        ("".join(each.text for each in link._hyperlink.xpath(of)), link.address[18:])
+        for paragraph in docx.Document(str(path)).paragraphs
+        for link in paragraph.hyperlinks
+    ]
+    return [each for each in found if each[0]]
+
+
+ALL_LINKS = [("here", "plan"), ("here", "rules"), ("our page", "more")]
+
+
+@pytest.mark.parametrize("tracked", [False, True])
+@pytest.mark.parametrize(
+    ("old", "new", "kept"),
+    [
+        ("It is cheap.", "It costs little, here and there.", ALL_LINKS),
+        ("Fetch the plan here, read", "Please read", ALL_LINKS[1:]),
+        ("See our page", "Look at **our** page", ALL_LINKS),
+        ("See our page", "See our pages", ALL_LINKS[:2]),
+    ],
+)
+def test_a_link_whose_words_stay_stays_a_link(
+    old: str, new: str, kept: list[tuple[str, str]], tracked: bool, linked: Path
+) -> None:
+    text, out = read_word_file(linked), linked.with_name("out.docx")
+    changed = text.replace(old, new)
+    task = Task(brief="", draft_file=str(linked))
+    lost = write_word_file(changed, out, task, text if tracked else "")
+    assert links_in(out) == kept
+    assert links_in(out, without="ins") == (ALL_LINKS if tracked else kept)
+    assert read_word_file(out) == changed
+    for run in docx.Document(str(out)).element.body.xpath(".//w:hyperlink//w:r"):
+        assert run.xpath("w:rPr/w:color"), "it looks like a link"
+    gone = [words for words, address in ALL_LINKS if (words, address) not in kept]
+    where = "Please read the rules here." if gone == ["here"] else "Fetch the plan here, read"
+    assert [each.split(" is lost, in “")[0] for each in lost] == [
+        f"the link “{words}”" for words in gone
+    ]
+    assert all(f"in “{where}" in each for each in lost)
+
+
+def test_a_field_that_is_lost_is_named_with_its_paragraph(linked: Path) -> None:
+    text = read_word_file(linked).replace("Page of", "This is page")
+    lost = write_word_file(
+        text, linked.with_name("out.docx"), Task(brief="", draft_file=str(linked))
+    )
+    assert lost == ["a field is lost, in “This is page 9”"]
+
+
 def test_emphasis_over_several_sentences_is_no_sign_in_a_tracked_change(tmp_path: Path) -> None:
     write_word_file("**One. Three.** Four", tmp_path / "out.docx", None, "**One. Two.** Four")
     (paragraph,) = docx.Document(str(tmp_path / "out.docx")).paragraphs
@@ -178,5 +252,5 @@ def test_what_is_not_installed_or_cannot_be_read_is_said_in_one_sentence(
     monkeypatch.setattr(files, "find_spec", lambda _: None)
     with pytest.raises(InvalidInput, match=r"run `pip install 'autoreason\[docx\]'`"):
         files.check_output(tmp_path / "out.docx")
-    with pytest.raises(InvalidInput, match=r"`pandoc text.odt -o text.docx`"):
+    with pytest.raises(InvalidInput, match=r"; `pandoc \S+/out.odt -o \S+/out.docx` converts"):
         files.check_output(tmp_path / "out.odt")

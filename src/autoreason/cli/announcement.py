@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from autoreason.run.prepared import PreparedRun
     from autoreason.task import Task
 
+_SEVERAL = re.compile(
+    r"(?i)\b(\d|two|three|drei) ((subject |head)lines|titles|slogans|names|\w+zeilen)"
+)
 _OFFLINE = "small offline model: results are poor, nothing is sent or paid."
 _GOOD = (examples.MODEL, examples.OTHER)
 """What is named to someone who has a key for its provider."""
@@ -49,6 +52,7 @@ def announce(prepared: PreparedRun[Any], *, named: bool) -> list[tuple[str, str]
         rows.append(("Model", _OFFLINE if named else f"{_OFFLINE} {_suggest(prepared)}"))
     if settings.job.writes == "text":
         rows.append(("Limits", describe_limits(prepared.task)))
+        rows += [("Facts", each) for each in prepared.task.given.notes()]
     elif isinstance(settings.job, Judge | Lab):
         rows += [("Limits", each) for each in _limits_of_briefs(prepared.task)]
     if prepared.task.criteria:
@@ -174,7 +178,7 @@ def _find_pace(prepared: PreparedRun[Any]) -> float | None:
 def describe_limits(task: Task) -> str:
     """`at most 230 words · has a section headed “Cost”`; words with a comma may be meant as several."""
     contract, read = task.contract, limits_kept(task.contract, task.brief)
-    understood = [(_in_words(Contract(**x.keys).rules()), x.phrase) for x in read if x.keys]
+    understood = [(_in_words(Contract(**x.keys).rules()), x.phrase) for x in read if x.kept]
     of_brief = {rule for rules, _ in understood for rule in rules}
     rules = [rule for rule in _in_words(task.rules(short=True)) if rule not in of_brief]
     items = (*contract.sections, *contract.must_include, *contract.must_not_include)
@@ -184,6 +188,10 @@ def describe_limits(task: Task) -> str:
     rules += [f"understood as limits: {said}"] if said else []
     unclear = " and ".join(f"“{each.phrase}”" for each in read if not each.keys)
     rules += [f"not understood: {unclear}"] if unclear else []
+    if unclear and (several := _SEVERAL.search(task.brief)):
+        typed = "--alternatives N, and limits as those of one: “at most 9 words”"
+        rules.append(f"for {several[0]} to choose from type {typed}")
+    rules += [f"set otherwise: “{x.phrase}”" for x in read if x.keys and not x.kept]
     options = "; --max-words, --section, --limit and others are checked by a program"
     return (" · ".join(rules) or "none") + options * (bool(unclear) or not rules)
 

@@ -242,7 +242,8 @@ def end_run(result: Result, options: OutputOptions, console: Console | None) -> 
     with _explain_failure(result, str(file)):
         if file:
             if is_word_file(file):
-                write_word_file(ending.text or "", file, story.task)
+                lost = write_word_file(ending.text or "", file, story.task)
+                ending = ending._replace(notes=[*ending.notes, *lost])
             else:
                 write(file, ending.text or "")
     with _explain_failure(result, "to standard output"):

@@ -203,16 +203,17 @@ def to_criticmarkup(before: str, after: str, reasons: Reasons) -> str:
         raise InvalidInput("the text has signs of CriticMarkup itself; name a .patch or a .docx")
     parts = []
     for was, now in suggest(before, after):
-        if was == now:
-            parts.append(was)
-            continue
-        end = was[len(was.rstrip()) :] if was.strip() and now.strip() else ""
-        end = end if end == now[len(now.rstrip()) :] else ""
-        gone, come = was.removesuffix(end), now.removesuffix(end)
-        whole = f"~~{gone}~>{come}~~" if gone and come else f"--{gone}--" if gone else f"++{come}++"
-        why = reasons.get(words_of(was), "").translate({ord("{"): "(", ord("}"): ")"})
-        parts.append(f"{{{whole}}}{f'{{>>{why}<<}}' if why else ''}{end}")
+        gone, come = was.rstrip(), now.rstrip()
+        why = reasons.get(words_of(was), "") if gone != come else ""
+        note = f"{{>>{why.translate({ord('{'): '(', ord('}'): ')'})}<<}}" if why else ""
+        # What ends a paragraph is no part of its last sentence.
+        parts += [_mark(gone, come), note, _mark(was[len(gone) :], now[len(come) :])]
     return "".join(parts)
+
+
+def _mark(gone: str, come: str) -> str:
+    whole = f"~~{gone}~>{come}~~" if gone and come else f"--{gone}--" if gone else f"++{come}++"
+    return gone if gone == come else f"{{{whole}}}"
 
 
 def suggest(before: str, after: str) -> Iterator[tuple[str, str]]:

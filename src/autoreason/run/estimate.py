@@ -340,7 +340,7 @@ class DryRun(Report):
         if self.settings.job.writes == "text":
             read = limits_kept(self.task.contract, self.task.brief)
             fields["limits"] = [each._asdict() for each in read]
-            fields["keeps"] = self.task.given.in_short()
+            fields["keeps"] = [*self.task.given.in_short(), *self.task.given.notes()]
         return {"conclusion": self.conclusion, **plain_values(fields)}
 
 
@@ -364,8 +364,10 @@ def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
     rows = [
         *_models(settings.models),
         ("text", " ".join(task.rules(short=True))),
-        ("as its brief says", " · ".join(f"“{x.phrase}”" for x in read if x.keys)),
+        ("as its brief says", " · ".join(f"“{x.phrase}”" for x in read if x.kept)),
+        ("set otherwise", " · ".join(f"“{x.phrase}”" for x in read if x.keys and not x.kept)),
         ("not understood", " · ".join(f"“{x.phrase}”" for x in read if not x.keys)),
+        ("facts", "; ".join(task.given.notes())),
         *_work(task, settings),
         ("knowledge", disclose_task(task, settings)),
         ("spending", ", ".join(limits) or "no limit"),

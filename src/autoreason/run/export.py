@@ -74,19 +74,20 @@ def export(
     return [folder / name for name in files]
 
 
-def export_changes(story: Story, file: Path) -> None:
-    """Write what changed since the first draft as suggestions, in the form that the file's ending names."""
+def export_changes(story: Story, file: Path) -> list[str]:
+    """Write what changed since the first draft as suggestions, in the form that the file names. Returns losses."""
     if story.writes != "text" or not story.draft or story.text in (None, story.draft.text):
         raise InvalidInput("the run has changed no draft; name one in which there is a suggestion")
     before, after = story.draft.text, story.text or ""
     if is_word_file(file):
-        write_word_file(after, file, story.task, before)
-    elif file.suffix.lower() == ".md":
+        return write_word_file(after, file, story.task, before)
+    if file.suffix.lower() == ".md":
         write(file, to_criticmarkup(before, after, find_reasons(story)))
     elif file.suffix.lower() in (".patch", ".diff"):
         write(file, to_patch(before, after))
     else:
         raise InvalidInput(f"{file} is none of .patch, .diff, .md and .docx; name one of those")
+    return []
 
 
 def _files(run: str, story: Story, journal: Journal) -> dict[str, str]:

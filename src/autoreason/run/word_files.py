@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from functools import partial
 from io import BytesIO
-from itertools import count, groupby
+from itertools import count, groupby, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from autoreason.errors import InvalidInput
 from autoreason.files import write
 from autoreason.report.changes import pair, split_blocks, suggest
+from autoreason.report.numbers import shorten
 from autoreason.task import Task
 
-UNREAD = "tables, images and text boxes stay, unread; what changes loses links, fields and fonts"
+UNREAD = "tables, images and text boxes stay, unread; what changes loses fields and fonts"
 _STYLES = {"item": "List Bullet"} | {f"h{level}": f"Heading {level}" for level in range(1, 7)}
 _EMPHASIS = re.compile(r"(\*{1,3})(?=\S)(.+?)(?<=\S)\1|([^*]+|\*)")
 """Words in emphasis, or without."""
@@ -26,9 +28,18 @@ _WRITTEN = " | ".join(
     ["w:del", "w:moveFrom", ".//w:fldSimple", *(f"{_RUNS}/w:{each}" for each in _LETTERS.split())]
 )
 """The text of a paragraph, and what would write it anew."""
-_EMPTY = ".//w:r[not(*[not(self::w:rPr)])]"
+_EMPTY = (".//w:r[not(*[not(self::w:rPr)])]", ".//w:hyperlink[not(*)]")
 _STAYS = ".//w:drawing | .//w:pict | .//w:object | w:pPr/w:sectPr"
 _NUMBERS = count(1)
+
+
+class _Link(NamedTuple):
+    """A link of a paragraph without what is in it, the look of its words, and what stands before them."""
+
+    element: Any
+    look: Any
+    before: str
+    words: str
 
 
 def read_word_file(path: Path) -> str:
@@ -36,15 +47,16 @@ def read_word_file(path: Path) -> str:
     return "\n\n".join(filter(None, map(_to_markdown, _open(path).paragraphs)))
 
 
-def write_word_file(text: str, path: Path, task: Task | None, before: str = "") -> None:
-    """A text in a copy of its draft's file, or in a new one; against a text `before` as tracked changes."""
+def write_word_file(text: str, path: Path, task: Task | None, before: str = "") -> list[str]:
+    """A text in a copy of its draft's file, or a new one; against one `before` as tracked changes. Returns losses."""
     source = task.draft_file if task else ""
     document, body = _open(Path(source) if source else None), BytesIO()
     if before and not source:
-        _replace(document, before)
-    _replace(document, text, tracked=bool(before))
+        list(_replace(document, before))
+    lost = [*_replace(document, text, tracked=bool(before))]
     document.save(body)
     write(path, body.getvalue())
+    return lost
 
 
 def _open(path: Path | None) -> Any:
@@ -77,7 +89,7 @@ def _lead(paragraph: Any) -> str:
     return "1. " if name.startswith("List Number") else "- " if is_item else ""
 
 
-def _replace(document: Any, text: str, *, tracked: bool = False) -> None:
+def _replace(document: Any, text: str, *, tracked: bool = False) -> Iterator[str]:
     """Put a text where that of a document is; what is unchanged, or not text, stays as it is."""
     there = [(p, split_blocks(line)[0]) for p in document.paragraphs if (line := _to_markdown(p))]
     models = {block.kind: paragraph for paragraph, block in reversed(there)}
@@ -100,42 +112,72 @@ def _replace(document: Any, text: str, *, tracked: bool = False) -> None:
         if one.text != other.text:
             # A number that was typed is no list's.
             typed = "" if _lead(paragraph) else _to_markdown(paragraph).removesuffix(one.text)
-            now = f"{typed}{other.text}" if other.kind else ""
-            _fill(paragraph, f"{typed}{one.text}" if tracked else now, now)
+            was, now = f"{typed}{one.text}", f"{typed}{other.text}" if other.kind else ""
+            for lost in _fill(paragraph, was if tracked else now, now):
+                yield f"{lost} is lost, in “{shorten(other.text or one.text, 60)}”"
         if other.kind or tracked or paragraph._p.xpath(_STAYS):
             last = paragraph
         else:
             paragraph._p.getparent().remove(paragraph._p)
 
 
-def _fill(paragraph: Any, was: str, now: str) -> None:
-    """Words in place of a paragraph's own, in the look of its first ones; where they differ, as a change."""
+def _fill(paragraph: Any, was: str, now: str) -> list[str]:
+    """Words in place of a paragraph's own, in the look of its first ones, or as a change. Returns what is lost."""
     look = next((each._r.rPr for each in paragraph.runs if each.text), None)
-    for place in (_WRITTEN, _EMPTY):
+    links = [*_find_links(paragraph)]
+    lost = ["a field"] * bool(paragraph._p.xpath(".//w:fldSimple | .//w:instrText"))
+    for place in (_WRITTEN, *_EMPTY):
         for each in paragraph._p.xpath(place):
             each.getparent().remove(each)
     rest = paragraph._p.xpath("*[not(self::w:pPr)]")
-    old, new = _letters(was), _letters(now)
-    for gone, come in suggest(*("".join(letter for _, letter in each) for each in (old, new))):
+    old, new = _letters(was, links), _letters(now, links)
+    lost += [f"the link “{x.words}”" for x in links if all(x != link for _, link, _ in new)]
+    for gone, come in suggest(*("".join(letter for *_, letter in each) for each in (old, new))):
         parts = [("del", old[: len(gone)]), ("ins", new[: len(come)])]
         old, new = old[len(gone) :], new[len(come) :]
         for kind, part in parts if gone != come else [("", parts[1][1])]:
-            for mark, letters in groupby(part, lambda each: each[0]):
-                run = paragraph.add_run("".join(letter for _, letter in letters))
-                if look is not None:
-                    run._r.insert(0, deepcopy(look))
-                run.bold, run.italic = len(mark) > 1 or None, len(mark) in (1, 3) or None
-                if kind:
-                    paragraph._p.append(_element(kind, run._r))
-                for each in run._r.xpath("w:t") if kind == "del" else ():
-                    each.tag = each.tag.replace("}t", "}delText")
+            for link, linked in groupby(part, lambda each: each[1]):
+                place = deepcopy(link.element) if link else paragraph._p
+                paragraph._p.extend([place] * bool(link))
+                for mark, letters in groupby(linked, lambda each: each[0]):
+                    run = paragraph.add_run("".join(letter for *_, letter in letters))
+                    if (own := link.look if link else look) is not None:
+                        run._r.insert(0, deepcopy(own))
+                    run.bold, run.italic = len(mark) > 1 or None, len(mark) in (1, 3) or None
+                    place.append(_element(kind, run._r) if kind else run._r)
+                    for each in run._r.xpath("w:t") if kind == "del" else ():
+                        each.tag = each.tag.replace("}t", "}delText")
     paragraph._p.extend(rest)
+    return lost
 
 
-def _letters(text: str) -> list[tuple[str, str]]:
-    """Each with the marks of the emphasis that it is in."""
-    found = _EMPHASIS.findall(_NOT_IN_XML.sub("", text))
-    return [(mark, each) for mark, strong, plain in found for each in strong or plain]
+def _find_links(paragraph: Any) -> Iterator[_Link]:
+    from docx.text.run import Run
+
+    runs, text = paragraph._p.xpath(_RUNS), ""
+    for found, some in groupby(runs, lambda run: run.xpath("ancestor::w:hyperlink")):
+        inside = [Run(each, paragraph) for each in some]
+        words = re.sub(r"\s", " ", "".join(run.text for run in inside))
+        if found and words.strip():
+            bare = found[0].makeelement(found[0].tag, found[0].attrib, found[0].nsmap)
+            yield _Link(bare, inside[0]._r.rPr, text, words.strip())
+        text += words
+
+
+def _letters(text: str, links: Sequence[_Link]) -> list[tuple[str, _Link | None, str]]:
+    """Each with the marks of the emphasis that it is in, and with the link, which is where its words are."""
+    parts = _EMPHASIS.findall(_NOT_IN_XML.sub("", text))
+    letters: list[Any] = [(mark, None, x) for mark, strong, plain in parts for x in strong or plain]
+    plain, found = "".join(each for *_, each in letters), []
+    for link in links:
+        for match in re.finditer(rf"(?<!\w){re.escape(link.words)}(?!\w)", plain):
+            before = zip(link.before[::-1], plain[: match.start()][::-1], strict=False)
+            found.append((-len([*takewhile(lambda x: x[0] == x[1], before)]), match.span(), link))
+    # Of several places the one that most of the same stands before.
+    for _, (start, end), link in sorted(found, key=lambda each: each[0]):
+        if link not in (taken := [each for _, each, _ in letters]) and not any(taken[start:end]):
+            letters[start:end] = [(mark, link, each) for mark, _, each in letters[start:end]]
+    return letters
 
 
 def _element(kind: str, *inside: Any) -> Any:

@@ -267,8 +267,7 @@ def export(
         raise InvalidInput("give one run, and a folder, --changes, --patch or --branch NAME")
     row, folder = book.find(given[0]), Path(given[-1] if len(given) == 2 else "")
     if changes:
-        export_changes(book.story(row.id), changes)
-        print_message(f"written to {changes}")
+        print_message(*export_changes(book.story(row.id), changes), f"written to {changes}")
         return
     if branch:
         commit = commit_result(row.id, branch, folder, journal=book)
