@@ -136,6 +136,19 @@ def test_its_person_is_told_what_does_not_go_together(
     assert not task("draft", draft=None, facts=facts, **limits).given.notes()
 
 
+def test_of_many_facts_that_differ_three_are_named() -> None:
+    towns = ["Aachen", "Bremen", "Cologne", "Dresden", "Essen", "Freiburg"]
+    draft, facts = (
+        "".join(f"The room in {x} costs {n} EUR.\n" for n, x in enumerate(towns, more))
+        for more in (20, 40)
+    )
+    notes = task("draft", draft=draft, facts=facts).given.notes()
+    assert [*map(len, notes[:3])] == [
+        len("your draft says “20 EUR”, facts “40 EUR”: correct one")
+    ] * 3
+    assert notes[3:] == ["3 more like these"]
+
+
 def test_only_what_is_asked_for_must_stay() -> None:
     text = DRAFT.replace("250", "300").replace("March", "May")
     assert broken(task("links", "quotes"), text) == []

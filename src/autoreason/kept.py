@@ -74,13 +74,13 @@ class Given(NamedTuple):
         """What a person should know of it before the first call."""
         short = f"{self.max_words} words are under half of your draft"
         found = [f"facts of your draft need not stay: {short}"] * self._is_off
+        olds = [(x, _long_words(self.draft, x)) for x in find_unstated(self.draft, [self.facts])]
         for new in find_unstated(self.facts, [self.draft]):
             words = _long_words(self.facts, new)
-            olds = find_unstated(self.draft, [self.facts], [new.kind])
-            same = [old for old in olds if words <= _long_words(self.draft, old)]
+            same = [x for x, there in olds if x.kind == new.kind and words <= there]
             if len(words) > 1 and len(same) == 1:
                 found.append(f"your draft says “{same[0].text}”, facts “{new.text}”: correct one")
-        return found
+        return found if len(found) < 5 else [*found[:3], f"{len(found) - 3} more like these"]
 
     def breaches(self, text: str, said: tuple[str, ...]) -> list[tuple[Violation, str]]:
         """What a text lost, changed or, if strict, added; then with its place. What a person `said` may be changed."""
