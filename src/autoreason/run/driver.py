@@ -202,11 +202,11 @@ class _Drive(Struct, frozen=True):
     answers: Mapping[str, RecordedAnswer] = {}
 
     async def go(self, service: Service | None, shared_budget: SharedBudget | None) -> Result:
-        budget_tracker = self._track_budget(shared_budget)
         async with AsyncExitStack() as exits:
             if (pool := self.hooks.get("pool")) is None:
                 pool = ModelPool.of(self.settings)
                 exits.push_async_callback(pool.close)
+            budget_tracker = self._track_budget(shared_budget or pool.budget)
             if service is None and self.task.work:
                 from autoreason.run.services import LazyService
 
