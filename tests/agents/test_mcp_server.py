@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -190,7 +191,7 @@ async def test_what_cannot_be_used_is_refused_in_a_sentence_that_tells_nothing_e
                 sentence = await agent.refusal(tool, **arguments)
                 assert said in sentence
                 assert len(sentence) < 400
-                for secret in ("Traceback", KEY, str(shell.home), "error of autoreason", "--set"):
+                for secret in ("Traceback", KEY, str(shell.home), "error of autoreason"):
                     assert secret not in sentence
             prompt = await agent("take", token=token)
             assert "tides" in prompt
@@ -198,6 +199,13 @@ async def test_what_cannot_be_used_is_refused_in_a_sentence_that_tells_nothing_e
             assert "answer is empty" in await agent.refusal("answer", token=token, text=" \n")
             assert "is kept for" in await agent("tell", run="last", message="mind the moon")
             assert len((await agent("search_runs"))["runs"]) == 1
+            for each in shell.journal.parent.glob("journal.db*"):
+                if each.is_file():
+                    each.write_bytes(b"no journal" * 5000)
+            damaged = "^the journal is damaged"
+            assert re.match(damaged, await agent.refusal("take", token=token))
+            with pytest.raises(MCPError, match=damaged):
+                await agent.client.list_resources()
         assert not server.visits
     assert not (shell.home / "ran").exists()
     assert (shell.home / "log").read_text() == ""

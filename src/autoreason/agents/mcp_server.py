@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import logging
 import re
 from collections.abc import Awaitable, Callable
@@ -259,25 +260,54 @@ class Tools:
         """How far a run is, without its text: who hands out tokens does not need it."""
         return plain_values(replace(host.standing(found, self._journal), text=None))
 
-    def _text(self, found: Result) -> str:
+    def _text(self, found: Result) -> str | None:
         if found.finished and not found.story.writes:
             return found.to_markdown(found.about())
-        return host.standing(found, self._journal).text or found.story.text or ""
+        return host.standing(found, self._journal).text or found.story.text
 
-    def _resources(self) -> list[types.Resource]:
-        """What the newest runs came to that have ended; those of other runs can be read as well."""
-        return [
+    async def _list_resources(self, _: object) -> types.ListResourcesResult:
+        """What the newest runs came to that have ended; others can be read as well."""
+        found = [
             types.Resource(uri=f"autoreason://run/{row.id}/{form}", name=f"{form}: {row.title}")
             for row in self._journal.runs()
             for form in ("text", "report")
             if row.finished
         ]
+        return types.ListResourcesResult(resources=found)
 
-    def _read(self, uri: str) -> str:
-        if not (named := _RESOURCE.fullmatch(uri)):
+    async def _read(self, asked: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        if not (named := _RESOURCE.fullmatch(asked.uri)):
             raise InvalidInput("there is no such resource; read autoreason://run/RUN/report")
         found = self._result(named[1])
-        return self._text(found) if named[2] == "text" else found.to_markdown(found.about())
+        is_text = named[2] == "text"
+        text = self._text(found) if is_text else found.to_markdown(found.about())
+        if text is None:
+            raise InvalidInput(f"run {found.run} has no text yet; ask again once it has")
+        content = types.TextResourceContents(uri=asked.uri, text=text)
+        return types.ReadResourceResult(contents=[content])
+
+    async def _call(self, asked: types.CallToolRequestParams) -> types.CallToolResult:
+        try:
+            check_known([asked.name], [*ARGUMENTS], "unknown tool")
+            given = make_struct(ARGUMENTS[asked.name], asked.arguments or {}, part="argument")
+            check_fields(given)
+            found = await getattr(self, asked.name)(**asdict(given))
+        except Exception as error:
+            content = [types.TextContent(text=self._explain(error))]
+            return types.CallToolResult(content=[*content], is_error=True)
+        plain = None if isinstance(found, str) else plain_values(found)
+        content = [
+            types.TextContent(text=json.dumps(plain, ensure_ascii=False) if plain else found)
+        ]
+        return types.CallToolResult(content=[*content], structured_content=plain)
+
+    def _explain(self, error: Exception) -> str:
+        """What a client may know of it."""
+        if not isinstance(error, AutoreasonError):
+            _log.error("a request failed", exc_info=error)
+            return "this failed by an error of autoreason; the log of its server says which"
+        said = str(error).replace(str(self._journal.place), "the journal")
+        return re.sub(r"`budget\.(\w+)`", lambda found: f"`{LIMITS[found[1]]}`", said)
 
 
 # ---- the protocol ------------------------------------------------------------------------------
@@ -310,51 +340,26 @@ async def serve(journal: Journal, cost_limit: Decimal | None = None) -> None:
     """Serve the client on standard input and output until it leaves."""
     tools = Tools(journal, cost_limit)
 
-    def sentence(error: AutoreasonError) -> str:
-        said = str(error).replace(str(journal.place), "the journal")
-        return re.sub(r"`budget\.(\w+)`", lambda found: f"`{LIMITS[found[1]]}`", said)
-
-    async def call(_: Any, asked: types.CallToolRequestParams) -> types.CallToolResult:
-        plain, failed = None, False
-        try:
-            check_known([asked.name], [*ARGUMENTS], "unknown tool")
-            given = make_struct(ARGUMENTS[asked.name], asked.arguments or {}, part="argument")
-            check_fields(given)
-            text = await getattr(tools, asked.name)(**asdict(given))
-        except AutoreasonError as error:
-            text, failed = sentence(error), True
-        except Exception:
-            _log.exception("%s failed", asked.name)
-            text, failed = f"`{asked.name}` failed by an error of autoreason; its log has it", True
-        if not isinstance(text, str):
-            plain = plain_values(text)
-            text = msgspec.json.encode(plain).decode()
-        content: list[Any] = [types.TextContent(text=text)]
-        return types.CallToolResult(content=content, structured_content=plain, is_error=failed)
-
-    async def read(_: Any, asked: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        try:
-            text = tools._read(asked.uri)
-        except AutoreasonError as error:
-            raise MCPError(types.INVALID_PARAMS, sentence(error)) from None
-        return types.ReadResourceResult(
-            contents=[types.TextResourceContents(uri=asked.uri, text=text)]
-        )
-
-    async def list_tools(*_: Any) -> types.ListToolsResult:
+    async def list_tools(*_: object) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[*map(_describe, ARGUMENTS)])
 
-    async def list_resources(*_: Any) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=tools._resources())
+    def plainly(handle: Callable[[Any], Awaitable[Any]]) -> Any:
+        async def answer(_: object, asked: Any) -> Any:
+            try:
+                return await handle(asked)
+            except Exception as error:
+                raise MCPError(types.INVALID_PARAMS, tools._explain(error)) from None
+
+        return answer
 
     server: Server[Any] = Server(
         "autoreason",
         version=__version__,
         instructions=_INSTRUCTIONS,
         on_list_tools=list_tools,
-        on_call_tool=call,
-        on_list_resources=list_resources,
-        on_read_resource=read,
+        on_call_tool=plainly(tools._call),
+        on_list_resources=plainly(tools._list_resources),
+        on_read_resource=plainly(tools._read),
     )
     try:
         async with stdio_server() as (incoming, outgoing):
