@@ -193,12 +193,15 @@ async def test_what_cannot_be_used_is_refused_in_a_sentence_that_tells_nothing_e
                 assert len(sentence) < 400
                 for secret in ("Traceback", KEY, str(shell.home), "error of autoreason"):
                     assert secret not in sentence
+            long = (await agent("refine", **SHORT, draft="The sea. " * 9000))["open"][0]
+            assert (await agent("take", token=long)).endswith("answer: page 2]")
+            assert "[Page" not in await agent("take", token=long, page=2)
             prompt = await agent("take", token=token)
             assert "tides" in prompt
             assert "taken" in await agent.refusal("take", token=token)
             assert "answer is empty" in await agent.refusal("answer", token=token, text=" \n")
-            assert "is kept for" in await agent("tell", run="last", message="mind the moon")
-            assert len((await agent("search_runs"))["runs"]) == 1
+            assert "is kept for" in await agent("tell", run="last", message="mind it")
+            assert len((await agent("search_runs"))["runs"]) == 2
             for each in shell.journal.parent.glob("journal.db*"):
                 if each.is_file():
                     each.write_bytes(b"no journal" * 5000)

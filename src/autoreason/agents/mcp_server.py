@@ -130,9 +130,9 @@ class Tools:
         key: str = "",
     ) -> Any:
         """Let a blind panel say which text is best. As with `refine`, see to the tokens, then call `next`."""
-        budget, models = Budget(calls=call_limit), {"judge_models": judge_models}
-        chosen: Any = {"judges": judges, "budget": budget, **models}
-        return await self._start(judge.prepare(brief, texts, model, **chosen), key)
+        chosen: Any = {"judge_models": judge_models, "budget": Budget(calls=call_limit)}
+        prepared = judge.prepare(brief, texts, model, judges=judges, **chosen)
+        return await self._start(prepared, key)
 
     async def next(self, run: str) -> Any:
         """Take in the answers to a run's questions; gives the next tokens, until `done` is true.
@@ -181,10 +181,7 @@ class Tools:
     async def search_runs(self, search: str = "") -> Any:
         """The newest twenty runs that are recorded here."""
         rows = islice(select_runs(self._journal, search=search or None), 20)
-        names = ("title", "state", "created")
-        return {
-            "runs": [{"run": row.id} | {each: getattr(row, each) for each in names} for row in rows]
-        }
+        return {"runs": [{"run": row.id, "title": row.title, "status": row.state} for row in rows]}
 
     async def check_program(self, problem: dict[str, Any], program: str) -> Any:
         """Run a program on the tests of a problem, in a sandbox; no model is asked."""
@@ -240,10 +237,8 @@ class Tools:
             rate = rates(address)
             is_free = provider_of(address) == HOST or (rate and not (rate.input or rate.output))
             if not is_free and (self._spending is None or rate is None):
-                fix = "a model with a known price, where the server has a `cost_limit`"
-                raise InvalidInput(
-                    f"{without_folder(address)} may cost money; name {HOST}/agent, or {fix}"
-                )
+                said = f"{without_folder(address)} may cost money; name {HOST}/agent, or, where the"
+                raise InvalidInput(f"{said} server has a `cost_limit`, a model with a known price")
 
     async def _close(self) -> None:
         """Stop what is under way, which can be resumed."""
@@ -296,9 +291,8 @@ class Tools:
             content = [types.TextContent(text=self._explain(error))]
             return types.CallToolResult(content=[*content], is_error=True)
         plain = None if isinstance(found, str) else plain_values(found)
-        content = [
-            types.TextContent(text=json.dumps(plain, ensure_ascii=False) if plain else found)
-        ]
+        text = json.dumps(plain, ensure_ascii=False) if plain else found
+        content = [types.TextContent(text=text)]
         return types.CallToolResult(content=[*content], structured_content=plain)
 
     def _explain(self, error: Exception) -> str:
