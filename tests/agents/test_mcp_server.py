@@ -10,6 +10,7 @@ import signal
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from sqlite3 import connect
 from subprocess import PIPE
 from typing import Any
 
@@ -272,6 +273,18 @@ async def is_lost(agent: Agent) -> bool:
     except MCPError:
         return True
     return False
+
+
+async def test_what_keeps_a_run_from_going_on_is_said(shell: Shell) -> None:
+    async with connected(shell) as agent:
+        began = await agent("refine", **SHORT)
+        await agent.see_to(began["open"][0])
+        (token,) = (await agent("next", run="last"))["open"]
+        await agent.see_to(token)
+        with connect(shell.journal) as record:
+            record.execute("DELETE FROM replies")
+        record.close()
+        assert "cannot go on: " in await agent.refusal("next", run="last")
 
 
 def test_a_run_under_way_when_its_server_ends_is_paused(shell: Shell) -> None:

@@ -210,12 +210,18 @@ class Tools:
         self._check_models(settings)
         switch, pool = StopSwitch(), ModelPool.of(settings)
         pool.budget = self._spending
+        name: list[str] = []
         started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         hooks: Any = {"journal": self._journal, "pool": pool, "stop_switch": switch}
 
+        def note(_: object) -> None:
+            # Not before its first event is it known that it can go on.
+            if not started.done():
+                started.set_result(name[0])
+
         async def work() -> None:
             try:
-                await drive(**hooks, on_started=started.set_result)
+                await drive(**hooks, on_started=name.append, on_event=note)
             except Exception as error:
                 if started.done():
                     raise

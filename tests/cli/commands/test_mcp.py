@@ -16,7 +16,7 @@ def test_without_its_extra_a_sentence_says_how_to_install_it(
     monkeypatch.delitem(sys.modules, "autoreason.agents.mcp_server", raising=False)
     refused = inside("mcp")
     assert refused.status == 2
-    assert refused.sentence == "MCP needs its SDK; run `pip install 'autoreason[mcp]'`"
+    assert refused.sentence == "MCP needs its SDK; run `pip install '.[mcp]'` in the clone"
     assert not inside.journal_exists
 
 

@@ -33,7 +33,7 @@ def mcp(cost_limit: Decimal | None, journal: str | None) -> None:
     try:
         from autoreason.agents.mcp_server import serve
     except ModuleNotFoundError:
-        raise InvalidInput("MCP needs its SDK; run `pip install 'autoreason[mcp]'`") from None
+        raise InvalidInput("MCP needs its SDK; run `pip install '.[mcp]'` in the clone") from None
     if sys.stdin.isatty():
         raise InvalidInput("an agent starts this, and nobody types here; see docs/host.md")
     with use_journal(journal, create=True) as book:
