@@ -192,50 +192,48 @@ class Tools:
 
     async def _start(self, prepared: PreparedRun[Any], key: str) -> Any:
         """Begin a run, or go on with the one that a call with this key has begun."""
-        name = f"key-{sha256(key.encode()).hexdigest()[:16]}" if key else None
-        if name is None or not self._journal.has(name):
-            drive = replace(prepared, name=name).run_async
+        digest = sha256(key.encode()).hexdigest()[:16]
+        name = f"key-{digest}" if key else self._journal.new_run_id()
+        if not self._journal.has(name):
             try:
-                return self._standing(self._result(await self._drive(drive, prepared.settings)))
+                await self._drive(replace(prepared, name=name).run_async, prepared.settings)
+                return self._standing(self._result(name))
             except InvalidInput:
                 # Another call with this key may have been quicker.
-                if name is None or not self._journal.has(name):
+                if not self._journal.has(name):
                     raise
         if self._journal.task(name) != prepared.task:
             raise InvalidInput("`key` was given for something else; give each run a key of its own")
         return await self.next(name)
 
-    async def _drive(self, drive: Callable[..., Awaitable[Result]], settings: Settings) -> str:
-        """Work on a run until only questions are left, in the background where there are none; its name."""
+    async def _drive(self, drive: Callable[..., Awaitable[Result]], settings: Settings) -> None:
+        """Work on a run until only questions are left; in the background where none are asked."""
         self._check_models(settings)
         switch, pool = StopSwitch(), ModelPool.of(settings)
         pool.budget = self._spending
-        name: list[str] = []
-        started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         hooks: Any = {"journal": self._journal, "pool": pool, "stop_switch": switch}
+        began: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def note(_: object) -> None:
-            # Not before its first event is it known that it can go on.
-            if not started.done():
-                started.set_result(name[0])
+            if not began.done():
+                began.set_result(None)
 
         async def work() -> None:
             try:
-                await drive(**hooks, on_started=name.append, on_event=note)
-            except Exception as error:
-                if started.done():
-                    raise
-                started.set_exception(error)
+                # Until its first event it may turn out that it cannot go on.
+                await drive(**hooks, on_event=note)
             finally:
                 await pool.close()
 
         task = asyncio.create_task(work())
         self._under_way[task] = switch
         task.add_done_callback(self._under_way.pop)
-        run = await asyncio.shield(started)
+        either: set[asyncio.Future[None]] = {task, began}
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if any(provider_of(each) == HOST for each in settings.models.all()):
             await asyncio.wait({task}, timeout=_PATIENCE)
-        return run
+        if task.done():
+            task.result()
 
     def _check_models(self, settings: Settings) -> None:
         """Refuse what may cost money, unless the user has set a limit and it can be kept."""
