@@ -55,6 +55,7 @@ _PATIENCE = 20.0
 """Seconds for which a call waits until a run has nothing left but questions; clients give up after 60."""
 _GRACE = 1.0
 """Seconds for which replies under way are waited for at the end; clients kill a server after two."""
+_PAUSE = 0.05
 _RESOURCE = re.compile(r"autoreason://run/([\w.@-]+)/(text|report)", re.ASCII)
 _log = logging.getLogger(__name__)
 
@@ -194,12 +195,14 @@ class Tools:
         """Begin a run, or go on with the one that a call with this key has begun."""
         digest = sha256(key.encode()).hexdigest()[:16]
         name = f"key-{digest}" if key else self._journal.new_run_id()
-        if not self._journal.has(name):
+        while not self._journal.has(name):
             try:
                 await self._drive(replace(prepared, name=name).run_async, prepared.settings)
                 return self._standing(self._result(name))
+            except RunLocked:
+                # Another call with this key is about to begin it.
+                await asyncio.sleep(_PAUSE)
             except InvalidInput:
-                # Another call with this key may have been quicker.
                 if not self._journal.has(name):
                     raise
         if self._journal.task(name) != prepared.task:

@@ -93,14 +93,17 @@ async def start(
         forked_from=forked_from,
     )
     check_event(started)
-    run = await journal.begin_run(task.title, __version__, started, name)
-    async with _naming(run), nullcontext() if locked else journal.lock_async(run):
-        if on_started := hooks.get("on_started"):
-            on_started(run)
-        if on_event := hooks.get("on_event"):
-            on_event(started)
-        drive = _Drive(run, journal, hooks, task, settings, prompts, forked_from)
-        return await drive.go(service, shared_budget)
+    run = name or journal.new_run_id()
+    # Locked before anybody can find it and go on with it.
+    async with nullcontext() if locked else journal.lock_async(run):
+        await journal.begin_run(task.title, __version__, started, run)
+        async with _naming(run):
+            if on_started := hooks.get("on_started"):
+                on_started(run)
+            if on_event := hooks.get("on_event"):
+                on_event(started)
+            drive = _Drive(run, journal, hooks, task, settings, prompts, forked_from)
+            return await drive.go(service, shared_budget)
 
 
 async def resume(
