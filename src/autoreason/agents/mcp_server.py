@@ -55,7 +55,6 @@ _PATIENCE = 20.0
 """Seconds for which a call waits until a run has nothing left but questions; clients give up after 60."""
 _GRACE = 1.0
 """Seconds for which replies under way are waited for at the end; clients kill a server after two."""
-_PAUSE = 0.05
 _RESOURCE = re.compile(r"autoreason://run/([\w.@-]+)/(text|report)", re.ASCII)
 _log = logging.getLogger(__name__)
 
@@ -201,7 +200,7 @@ class Tools:
                 return self._standing(self._result(name))
             except RunLocked:
                 # Another call with this key is about to begin it.
-                await asyncio.sleep(_PAUSE)
+                await asyncio.sleep(0.05)
             except InvalidInput:
                 if not self._journal.has(name):
                     raise
@@ -218,12 +217,12 @@ class Tools:
         began: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
         def note(_: object) -> None:
+            # Before its first event it may turn out that it cannot go on.
             if not began.done():
                 began.set_result(None)
 
         async def work() -> None:
             try:
-                # Until its first event it may turn out that it cannot go on.
                 await drive(**hooks, on_event=note)
             finally:
                 await pool.close()
