@@ -175,11 +175,11 @@ class Journal:
         started: RunStarted,
         name: str | None = None,
         *,
-        locked: bool = False,
+        at_once: bool = True,
     ) -> str:
         """Add a new run under a free name or this one, together with its first event; returns the name.
 
-        Under a name that is locked and free, it is on the disk no later than what is recorded next.
+        Unless `at_once`, for names that are known to be free, it is on the disk with what is recorded next.
         """
         run, at = name or self.new_run_id(), codec.now()
         title = codec.write_text(title)
@@ -187,10 +187,10 @@ class Journal:
         row = (*known, f"{title}\n{run}".casefold(), _uses(started.settings))
         first = codec.event_row(run, 1, started)
         begin = writer.begin_run(row, first)
-        if locked:
-            self._get_writer().send(run, begin)
-        else:
+        if at_once:
             await self._get_writer().commit(run, begin)
+        else:
+            self._get_writer().send(run, begin)
         self._last_seq[run] = 1
         return run
 

@@ -168,7 +168,7 @@ def test_a_run_under_way_is_left_to_its_process(inside: Inside) -> None:
     ):
         found = inside("host", "next", run, "--json").json
     assert found["status"] == "live"
-    assert found["says"].startswith("another process works on this run")
+    assert found["says"].startswith("a process works on this run")
     assert len(found["open"]) == 1
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from autoreason.journal import Journal
     from autoreason.run.result import Result
 
-_DEFAULTS = {"passes": 3, "review_every": 0, "early_stop": False}
-"""Few waves of questions: each pass two or three, every panel one, and one review, at the end."""
 _NOT_HERE = ("model", "call_limit", "passes", "output", "fail_on_contract", "help_all")
 _OF_RUN = [
     each
@@ -60,12 +58,12 @@ def start(brief: str, named: str | None, **values: Any) -> Any:
     from autoreason.cli import arguments
     from autoreason.cli.outcome import OutputOptions
     from autoreason.cli.runner import disclosure, drive_run
+    from autoreason.run.host import DEFAULTS
     from autoreason.run.refine import refine
     from autoreason.settings import HOST
 
-    chosen = (
-        _DEFAULTS | arguments.run_options("run", values) | {"model": f"{HOST}/{named or 'agent'}"}
-    )
+    model = f"{HOST}/{named or 'agent'}"
+    chosen = {**DEFAULTS, **arguments.run_options("run", values), "model": model}
     prepared = refine.prepare(arguments.task_of(brief, values), **chosen)
     if values["dry_run"]:
         return prepared

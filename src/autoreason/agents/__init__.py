@@ -1,0 +1,1 @@
+"""Autoreason inside coding agents."""
