@@ -35,8 +35,8 @@ NOUNS = frozenset(
     }
 )
 FLOORS = (
-    # The command line: parse, call, show.
-    frozenset({"__main__", "cli"}),
+    # The command line: parse, call, show. What coding agents are given.
+    frozenset({"__main__", "agents", "cli"}),
     # One run from start to end, and the functions people call; models for their tests.
     frozenset({"run", "testing"}),
     # What is built with the method: programs that run, artifacts with a number, studies of texts and judges.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from time import time
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -57,6 +58,13 @@ def answer(journal: Journal, token: str, text: str) -> None:
     if not _is_readable(journal.request_of(question), text, task.criterion_names if task else ()):
         raise InvalidInput("this cannot be read; answer again, in the form the prompt ends with")
     journal.answer_question(token, text, _usable)
+
+
+def give_up(journal: Journal, run: str, text: str) -> None:
+    """Answer what a run still asks with this text; the answers that are there stay."""
+    for each in journal.questions(run):
+        with suppress(InvalidInput):
+            journal.answer_question(each.token, text, _usable)
 
 
 def _usable(question: Question | None) -> Question:
@@ -156,6 +164,8 @@ def can_go_on(run: str, journal: Journal) -> bool:
 
 def standing(result: Result, journal: Journal, path: str | None = None) -> Standing:
     """How far a run is, of which this is the result; `path` is where that was written."""
+    from autoreason.tournament.endings import not_blind
+
     row, now = journal.row(result.run), time()
     asked = [each for each in journal.questions(row.id) if each.answer is None and not row.finished]
     free = [each.token for each in asked if not each.held_for(now)]
@@ -169,4 +179,5 @@ def standing(result: Result, journal: Journal, path: str | None = None) -> Stand
         taken = len(asked) - len(free)
         says = f"{count(len(free), 'question')} to be answered"
         says += f", and {taken:,} taken but not answered yet" if taken else ""
+    says = "; ".join(filter(None, [not_blind(result.story), says]))
     return Standing(row.id, row.state, free, row.finished, says, text, path)

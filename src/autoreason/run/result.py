@@ -206,11 +206,15 @@ class Result(Report):
         return plain_values(fields)
 
     def asked(self) -> list[tuple[str, str]]:
-        """What is not known of models that were answered from outside."""
-        models = self.story.settings.models.all() if self.story.settings else ()
-        hosts = ", ".join(each for each in models if provider_of(each) == HOST)
-        said = f"{hosts}, as its host states it; temperature not controlled"
-        return [("Model", said)] if hosts else []
+        """What is known of models that were answered from outside, and what is not."""
+        models = self.story.settings.models if self.story.settings else None
+        said = [
+            f"{each}, as its host states it; temperature not controlled; "
+            + statements.BLINDNESS[models.hosts.get(each)]
+            for each in (models.all() if models else ())
+            if models and provider_of(each) == HOST
+        ]
+        return [("Model", ". ".join(said))] if said else []
 
     def about(self) -> dict[str, str]:
         models = self.story.settings.models.all() if self.story.settings else ()
@@ -233,7 +237,8 @@ class Result(Report):
         return error
 
     def _summary(self) -> list[tuple[str, str]]:
-        rows = [("Attention", broken)] if (broken := self.broken_contract()) else []
+        attention = endings.not_blind(self.story), self.broken_contract()
+        rows = [("Attention", each) for each in attention if each]
         if self.story.is_sampling and self.story.draft:
             drafts = count(len(self.story.incumbents), "draft")
             rows.append(("Drafts", f"{drafts} for the panel to choose from"))
@@ -330,8 +335,9 @@ def _raise(limit: str, amount: float) -> str:
 
 
 def run_fields(result: Result) -> dict[str, Any]:
+    asked = {name.lower(): said for name, said in result.asked()}
     names = ("run", "status", "reason", "calls", "tokens", "cost", "seed")
-    return {"summary": result.summary()} | {name: getattr(result, name) for name in names}
+    return {"summary": result.summary(), **asked} | {name: getattr(result, name) for name in names}
 
 
 class StopSwitch:

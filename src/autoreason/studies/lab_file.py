@@ -337,9 +337,12 @@ class _SuiteReading:
                 terms[key] = keys.pop(key)
         own = keys.pop("model", None)
         default = self._address(own) if own else self._default()
-        roles = {role: keys.pop(f"{role}_model", None) or default for role in _ROLES}
+        roles: dict[str, Any] = {}
+        for role in _ROLES:
+            given_one = keys.pop(f"{role}_model", None) or default
+            roles[role] = self._address(given_one, f"{role}_model")
         models = Models(
-            **{role: self._address(each, f"{role}_model") for role, each in roles.items()},
+            **roles,
             judges=self._several(keys, "judge_models") or (default,),
             revisers=self._several(keys, "reviser_models"),
         )
