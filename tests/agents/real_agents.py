@@ -39,6 +39,7 @@ _FILES = {
             "general": {"enableAutoUpdate": False},
             "privacy": {"usageStatisticsEnabled": False},
             "telemetry": {"enabled": False},
+            "mcpServers": {"autoreason": {"command": "autoreason", "args": ["mcp"]}},
         }
     ),
     "bin/autoreason": f"""#!/bin/sh
@@ -269,7 +270,7 @@ class Codex:
 
 
 class GeminiCLI:
-    """Our extension, with its subagent."""
+    """Our subagent, with a server of tools among its settings."""
 
     path = "GenerateContent"
     take = "mcp_autoreason_take"

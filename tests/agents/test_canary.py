@@ -57,16 +57,11 @@ def killed_at(step: int, work: Callable[[], object]) -> bool:
     return code != 0
 
 
-def pending() -> list[Any]:
-    """Words that are not out again."""
-    return [*canary._pending()]
-
-
 def begin(file: Path, seconds: float) -> canary.Canary:
     """A word that is to be put into a file, and out again so soon."""
     before = file.read_bytes() if file.exists() else None
     path, over = str(file), time.time() + seconds
-    begun = canary.Canary(word="canary-0123abcd", file=path, folder="", original=before, until=over)
+    begun = canary.Canary(word="canary-0123abcd", file=path, original=before, until=over)
     canary._keep(begun)
     return begun
 
@@ -76,12 +71,16 @@ def test_a_process_that_is_killed_at_any_step_leaves_nothing(file: Path, there: 
     if not there:
         file.unlink()
     seen = set()
+
+    def attempt() -> None:
+        canary._if_alone("canary-0123abcd", canary._watch)
+
     for step in count():
         begun = begin(file, 0.0)
-        alive = not killed_at(step, lambda word=begun.word: canary._watch(word))  # type: ignore[misc]
+        alive = not killed_at(step, attempt)
         seen.add(file.exists() and begun.word.encode() in file.read_bytes())
-        assert canary.restore() == []
-        assert not pending()
+        canary.restore()
+        assert not canary._pending()
         assert (file.read_bytes() if file.exists() else None) == begun.original
         if alive:
             break
@@ -99,10 +98,14 @@ def test_a_command_that_is_killed_at_any_step_leaves_nothing(
         with suppress(InvalidInput):
             canary.put_word(file)
 
+    def restored() -> bool:
+        canary.restore()
+        return not canary._pending()
+
     for step in count():
         alive = not killed_at(step, attempt)
         # What the next command does, or by then the process that outlives this one.
-        until(lambda: canary.restore() == [] and not pending())
+        until(restored)
         assert file.read_bytes() == BEFORE
         if alive:
             break
@@ -117,10 +120,10 @@ def test_the_word_is_taken_out_when_its_time_is_over(file: Path) -> None:
     with pytest.raises(InvalidInput, match="is under way"):
         canary.put_word(file)
     # Not by a command: it is its own process's.
-    assert canary.restore() == []
+    canary.restore()
     assert file.read_bytes() == begun.content
     canary._keep(replace(begun, until=time.time() + 0.1))
-    until(lambda: not pending())
+    until(lambda: not canary._pending())
     assert file.read_bytes() == BEFORE
     assert link.is_symlink()
 
@@ -140,5 +143,5 @@ def test_what_a_person_changes_meanwhile_stays(
 ) -> None:
     begun = begin(file, 60.0)
     file.unlink() if (new := change(begun.content)) is None else file.write_bytes(new)
-    assert canary.restore() == []
+    canary.restore()
     assert (file.read_bytes() if file.exists() else None) == after

@@ -14,25 +14,25 @@ from click import Context, Group
 from tests.agents.real_agents import AGENTS
 from tests.models.alone import ROOT
 
-from autoreason.agents.skill import PROGRAMS, install, text
+from autoreason.agents.skill import PROGRAMS, SKILL, install
 from autoreason.cli.group import cli
 from autoreason.errors import InvalidInput
 
 HERE = ROOT / "src/autoreason/agents"
-SKILL = HERE / "plugin/skills/autoreason"
+TEXT = (SKILL / "SKILL.md").read_text()
 
 
 def test_it_follows_the_public_convention_and_is_short() -> None:
     assert skills_ref.validate(SKILL) == []
-    assert len(text().split()) < 1000
+    assert len(TEXT.split()) < 1000
 
 
 def test_every_command_in_it_is_one() -> None:
-    for name, sub in re.findall(r"`autoreason (\w+) (\w+)", text()):
+    for name, sub in re.findall(r"`autoreason (\w+) (\w+)", TEXT):
         group = cli.get_command(Context(cli), name)
         assert group
         assert not isinstance(group, Group) or sub in group.commands
-    options = re.findall(r"(?<!\w)--[a-z-]+", text())
+    options = re.findall(r"(?<!\w)--[a-z-]+", TEXT)
     assert {"--draft", "--facts", "--dry-run", "--one-context", "--word", "--yes"} <= {*options}
 
 
@@ -41,7 +41,7 @@ def test_an_answerer_has_two_tools_and_the_same_words_everywhere() -> None:
     keys, claude = yaml.safe_load(front), AGENTS["claude-code"]
     assert keys["tools"].split(", ") == [claude.take, claude.answer]
     assert keys["omitClaudeMd"] is True
-    _, front, other = (HERE / "gemini-cli/agents/answerer.md").read_text().split("---\n")
+    _, front, other = (HERE / "gemini-cli/answerer.md").read_text().split("---\n")
     gemini = AGENTS["gemini-cli"]
     assert yaml.safe_load(front)["tools"] == [gemini.take, gemini.answer]
     codex = tomllib.loads((HERE / "codex/answerer.toml").read_text())
@@ -56,21 +56,15 @@ def test_the_marketplace_has_the_plugin() -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_it_is_written_whole_or_not_at_all(name: str, tmp_path: Path) -> None:
-    files = install(name, tmp_path, in_project=False)
+    files = install(name, tmp_path)
     assert {*files} == {path for path in tmp_path.rglob("*") if path.is_file()}
-    assert any(path.read_text() == text() for path in files)
+    assert any(path.read_text() == TEXT for path in files)
     # Again, it is the same.
-    assert install(name, tmp_path, in_project=False) == files
+    assert install(name, tmp_path) == files
     files[0].unlink()
     files[-1].write_text("my own")
     with pytest.raises(InvalidInput, match="is there already and not as it is here"):
-        install(name, tmp_path, in_project=False)
+        install(name, tmp_path)
     assert files[0] == files[-1] or not files[0].exists()
-    install(name, tmp_path, in_project=False, force=True)
+    install(name, tmp_path, force=True)
     assert "my own" not in files[-1].read_text()
-
-
-def test_gemini_cli_looks_in_no_project(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="leave out `project`"):
-        install("gemini-cli", tmp_path, in_project=True)
-    assert not [*tmp_path.iterdir()]

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import subprocess
 import sys
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from subprocess import DEVNULL, Popen
 from time import sleep, time
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -19,18 +18,16 @@ from msgspec.structs import replace
 from autoreason.errors import InvalidInput
 from autoreason.files import ServerUrl, check_output, data_folder, write_atomically
 from autoreason.job_types import HostCheck
-from autoreason.journal import Journal
+from autoreason.journal import Journal, Question, RunRow
 from autoreason.journal.sqlite import lock_file, make_folder
 from autoreason.run.host import LEASE, give_up
 from autoreason.run.prepared import ModelChoice, PreparedRun, prepare
 from autoreason.run.result import Result
 from autoreason.settings import HOST
-from autoreason.studies.host_check import TOO_LATE
+from autoreason.studies.host_check import BRIEF, TOO_LATE
 from autoreason.task import Task
 
 _LINE = "The test word of this project is {}. (For `autoreason host check`, which takes this line out again.)"
-_EVERY = 0.2
-"""Seconds between two looks at whether the answer is there."""
 
 
 class Canary(Struct, frozen=True, kw_only=True):
@@ -38,31 +35,51 @@ class Canary(Struct, frozen=True, kw_only=True):
 
     word: str
     file: str
-    folder: str
-    """Where runs begin that the check is about."""
     original: bytes | None
     """What was in the file; None where there was none."""
     until: float
-    run: str = ""
     journal: str = ""
+    """Where the question is asked; empty before that."""
 
     @property
     def content(self) -> bytes:
         before = self.original or b""
-        line = f"{_LINE.format(self.word)}\n".encode()
-        return before + (b"\n" if before and not before.endswith(b"\n") else b"") + line
+        end = b"\n" if before and not before.endswith(b"\n") else b""
+        return before + end + f"{_LINE.format(self.word)}\n".encode()
 
-    @property
-    def without(self) -> bytes | None:
-        """The file as it is to be left: as it was, and with what its person changed meanwhile; None is no file."""
-        try:
-            now = Path(self.file).read_bytes()
-        except FileNotFoundError:
-            return None
-        if now == self.content:
-            return self.original
-        left = re.sub(rb"(?m)^.*%b.*\n?" % self.word.encode(), b"", now)
-        return None if self.original is None and not left.strip() else left
+    def is_over(self) -> bool:
+        """Whether the answer is there, or nobody has the question any more."""
+        asked: list[Question] = []
+        if self.journal:
+            with Journal.open(self.journal, create=False) as book:
+                if run := self._run(book):
+                    asked = book.questions(run.id)
+                    if run.finished or any(each.answer is not None for each in asked):
+                        return True
+        return time() >= max((each.held_until or self.until for each in asked), default=self.until)
+
+    def take_out(self) -> None:
+        """Leave the file as it was, and with what its person changed meanwhile."""
+        if self.journal:
+            # First of all: an answer that comes later says nothing of the word.
+            with Journal.open(self.journal, create=False) as book:
+                if run := self._run(book):
+                    give_up(book, run.id, TOO_LATE)
+        file = Path(self.file)
+        if file.exists():
+            now, left = file.read_bytes(), self.original
+            if now != self.content:
+                left = re.sub(rb"(?m)^.*%b.*\n?" % self.word.encode(), b"", now)
+            if left or self.original is not None:
+                write_atomically(file, left or b"")
+            else:
+                file.unlink()
+        _path(self.word).unlink(missing_ok=True)
+
+    def _run(self, book: Journal) -> RunRow | None:
+        checks = ((each, book.story(each.id).job) for each in book.iter_runs(search=BRIEF))
+        found = (run for run, job in checks if isinstance(job, HostCheck) and job.word == self.word)
+        return next(found, None)
 
 
 def put_word(file: Path) -> Canary:
@@ -71,24 +88,14 @@ def put_word(file: Path) -> Canary:
     path = os.path.realpath(file)
     if any(each.file == path for each in _pending()):
         raise InvalidInput(f"a check of {file} is under way; finish it, or wait until it is over")
-    canary = Canary(
-        word=f"canary-{secrets.token_hex(4)}",
-        file=path,
-        folder=str(Path.cwd()),
-        original=Path(path).read_bytes() if file.exists() else None,
-        until=time() + LEASE,
-    )
+    before = Path(path).read_bytes() if file.exists() else None
+    word = f"canary-{secrets.token_hex(4)}"
+    canary = Canary(word=word, file=path, original=before, until=time() + LEASE)
     _keep(canary)
-    watcher = subprocess.Popen(
-        [sys.executable, "-m", "autoreason.agents.canary", canary.word],
-        cwd="/",
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
-    # Two processes must not write: it does, as it alone knows that nobody else takes the word out.
-    while not (file.exists() and canary.word.encode() in file.read_bytes()):
+    command = [sys.executable, "-m", "autoreason.agents.canary", word]
+    watcher = Popen(command, -1, None, DEVNULL, DEVNULL, DEVNULL, cwd="/", start_new_session=True)
+    # That one writes it, as it alone knows that nobody else takes the word out.
+    while not (file.exists() and word.encode() in file.read_bytes()):
         if watcher.poll() is not None:
             restore()
             raise InvalidInput(f"the test word could not be put into {file}; choose another file")
@@ -99,88 +106,42 @@ def put_word(file: Path) -> Canary:
 
 
 def prepare_check(word: str, named: str, journal: str | None) -> PreparedRun[Result]:
-    """The question to one fresh context, for whoever read the test word in its own instructions."""
-    canary = _read(word)
-    if canary is None:
-        raise InvalidInput(
-            "no check waits for this word; copy it as it is, or begin again with `autoreason host check FILE`"
-        )
+    """The question to one fresh context, for a session that was shown the word."""
+    found = next((each for each in _pending() if each.word == word), None)
+    if found is None:
+        begin = "begin again with `autoreason host check FILE`"
+        raise InvalidInput(f"no check waits for this word; copy it as it is, or {begin}")
+    with Journal.open(journal, create=False) as book:
+        place = book.place.url if isinstance(book.place, ServerUrl) else str(book.place)
+    _keep(replace(found, journal=place, until=time() + LEASE))
     return prepare(
-        Task(brief="Say whether you were given a test word."),
+        Task(brief=BRIEF),
         ModelChoice.judging(f"{HOST}/{named}", {}),
         {"budget": {"calls": 1}, "journal": journal},
-        HostCheck(word=word, file=canary.file, folder=canary.folder),
+        HostCheck(word=word, file=found.file, folder=str(Path.cwd())),
     )
 
 
-def drive_check(
-    prepared: PreparedRun[Result], journal: str | None
-) -> Callable[..., Coroutine[Any, Any, Result]]:
-    """Drives it, after noting what the word is there for."""
-    word = prepared.settings.job_as(HostCheck).word
-
-    def drive(on_started: Callable[[str], None], **hooks: Any) -> Coroutine[Any, Any, Result]:
-        def note(run: str) -> None:
-            with Journal.open(journal, create=False) as book:
-                place = book.place.url if isinstance(book.place, ServerUrl) else str(book.place)
-            if canary := _read(word):
-                _keep(replace(canary, run=run, journal=place, until=time() + LEASE))
-            on_started(run)
-
-        return prepared.run_async(on_started=note, **hooks)
-
-    return drive
+def restore() -> None:
+    """Take out every word whose process is gone."""
+    for each in _pending():
+        _if_alone(each.word, Canary.take_out)
 
 
-def restore() -> list[str]:
-    """Take out every word whose process is gone; the files where that failed."""
-    failed = []
-    for canary in _pending():
-        with lock_file(_path(canary.word, "lock"), 0) as lock:
-            # Only now is it sure that nobody is at it.
-            if lock is not None and (left := _read(canary.word)):
-                try:
-                    _take_out(left)
-                except OSError:
-                    failed.append(left.file)
-    return failed
-
-
-def _watch(word: str) -> None:
+def _if_alone(word: str, work: Callable[[Canary], None]) -> None:
+    """Do it with a word that is pending, unless another process is at it."""
     with lock_file(_path(word, "lock"), 0) as lock:
-        canary = _read(word)
-        if lock is None or canary is None:
-            return
-        write_atomically(Path(canary.file), canary.content)
-        while not _is_over(canary):
-            sleep(_EVERY)
-            canary = _read(word) or canary
-        _take_out(canary)
+        for each in _pending():
+            if lock is not None and each.word == word:
+                work(each)
 
 
-def _is_over(canary: Canary) -> bool:
-    """Whether the answer is there, or nobody has the question any more."""
-    held = None
-    if canary.run:
-        with Journal.open(canary.journal, create=False) as book:
-            asked = book.questions(canary.run)
-            if book.row(canary.run).finished or any(each.answer is not None for each in asked):
-                return True
-        held = max((each.held_until or 0.0 for each in asked), default=0.0)
-    return time() >= (held or canary.until)
-
-
-def _take_out(canary: Canary) -> None:
-    if canary.run:
-        # First of all: an answer that comes later says nothing of the word.
-        with Journal.open(canary.journal, create=False) as book:
-            give_up(book, canary.run, TOO_LATE)
-    file, left = Path(canary.file), canary.without
-    if left is not None:
-        write_atomically(file, left)
-    else:
-        file.unlink(missing_ok=True)
-    _path(canary.word).unlink(missing_ok=True)
+def _watch(canary: Canary) -> None:
+    write_atomically(Path(canary.file), canary.content)
+    while not canary.is_over():
+        sleep(0.2)
+        canary = next((each for each in _pending() if each.word == canary.word), canary)
+    canary.take_out()
 
 
 def _path(word: str, kind: str = "json") -> Path:
@@ -192,19 +153,10 @@ def _keep(canary: Canary) -> None:
     write_atomically(_path(canary.word), msgspec.json.encode(canary), private=True)
 
 
-def _read(word: str) -> Canary | None:
-    if not re.fullmatch(r"canary-[0-9a-f]{8}", word):
-        return None
-    try:
-        return msgspec.json.decode(_path(word).read_bytes(), type=Canary)
-    except (FileNotFoundError, msgspec.DecodeError):
-        return None
-
-
-def _pending() -> Iterator[Canary]:
-    words = [each.stem for each in sorted(_path("").parent.glob("*.json"))]
-    return (canary for word in words if (canary := _read(word)))
+def _pending() -> list[Canary]:
+    kept = sorted(_path("").parent.glob("canary-*.json"))
+    return [msgspec.json.decode(each.read_bytes(), type=Canary) for each in kept if each.exists()]
 
 
 if __name__ == "__main__":
-    _watch(sys.argv[1])
+    _if_alone(sys.argv[1], _watch)

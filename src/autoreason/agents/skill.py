@@ -3,69 +3,44 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 from autoreason.errors import InvalidInput
-from autoreason.files import write
+from autoreason.files import write_atomically
 from autoreason.journal.sqlite import make_folder
 
 _HERE = Path(__file__).parent
-_SKILL = _HERE / "plugin/skills/autoreason"
-
-
-class Program(NamedTuple):
-    """What a coding agent is given: our files or folders, and their places below a home or a project."""
-
-    files: dict[str, Path]
-    then: str
-    in_projects: bool = True
-
-
-_SHARED = {".agents/skills/autoreason": _SKILL}
+SKILL = _HERE / "plugin/skills/autoreason"
+_SHARED = {".agents/skills/autoreason": SKILL}
 PROGRAMS = {
-    "claude-code": Program(
-        {".claude/skills/autoreason": _HERE / "plugin"},
-        "a new session of Claude Code loads it as a plugin; say “use autoreason”",
-    ),
-    "codex": Program(
-        {**_SHARED, ".codex/agents/answerer.toml": _HERE / "codex/answerer.toml"},
-        "run `codex mcp add autoreason -- autoreason mcp`; then say “use $autoreason” in a new session",
-    ),
-    "gemini-cli": Program(
-        {**_SHARED, ".gemini/extensions/autoreason": _HERE / "gemini-cli"},
-        "a new session of Gemini CLI loads it; say “use autoreason”",
-        in_projects=False,
-    ),
-    "other": Program(
-        _SHARED, "give your agent the MCP server `autoreason mcp`, for answers from fresh contexts"
-    ),
+    "claude-code": {".claude/skills/autoreason": _HERE / "plugin"},
+    "codex": {**_SHARED, ".codex/agents": _HERE / "codex"},
+    "gemini-cli": {**_SHARED, ".gemini/agents": _HERE / "gemini-cli"},
+    "other": _SHARED,
 }
+"""Folders of ours, by their places below a home or a project."""
+_SERVER = "`{} autoreason{} autoreason mcp` gives it the two tools that answer"
+THEN = {
+    "claude-code": "in a new session of Claude Code, say “use autoreason”",
+    "codex": _SERVER.format("codex mcp add", " --"),
+    "gemini-cli": _SERVER.format("gemini mcp add", ""),
+    "other": "`autoreason mcp` is the server of MCP that its subagents need",
+}
+"""What is still to be done."""
 
 
-def text() -> str:
-    """The skill as it stands, for any agent."""
-    return (_SKILL / "SKILL.md").read_text("utf-8")
-
-
-def install(name: str, folder: Path, *, in_project: bool, force: bool = False) -> list[Path]:
-    """Write what a program needs below a home or a project; the files, all of them or none.
-
-    A file that is there with other content is replaced only with `force`.
-    """
-    program = PROGRAMS[name]
-    if in_project and not program.in_projects:
-        raise InvalidInput(f"{name} looks only in your home folder; leave out `project`")
-    files: dict[Path, bytes] = {}
-    for place, source in program.files.items():
-        for path in [source] if source.is_file() else sorted(source.rglob("*")):
-            if path.is_file():
-                files[folder / place / path.relative_to(source)] = path.read_bytes()
-    changed = [path for path, new in files.items() if path.exists() and path.read_bytes() != new]
-    if changed and not force:
-        raise InvalidInput(
-            f"{changed[0]} is there already and not as it is here; look at it, then replace it with `force`"
-        )
+def install(program: str, folder: Path, *, force: bool = False) -> list[Path]:
+    """Write what a program needs below a home or a project: all its files, or none where one was changed."""
+    files = {
+        folder / place / path.relative_to(source): path.read_bytes()
+        for place, source in PROGRAMS[program].items()
+        for path in sorted(source.rglob("*"))
+        if path.is_file()
+    }
+    for path, new in files.items():
+        if not force and path.exists() and path.read_bytes() != new:
+            differs = "is there already and not as it is here; look at it, then replace it"
+            raise InvalidInput(f"{path} {differs} with `force`")
     for path, new in files.items():
         make_folder(path.parent)
-        write(path, new)
-    return list(files)
+        write_atomically(path, new)
+    return [*files]

@@ -22,16 +22,7 @@ from autoreason.events import FINISHED
 from autoreason.exchange import Model, Service
 from autoreason.fields import AnyStruct, make_struct
 from autoreason.files import certificates_folder
-from autoreason.job_types import (
-    Advise,
-    Certify,
-    HostCheck,
-    JobType,
-    KnowledgeTest,
-    Lab,
-    Refine,
-    Rejudge,
-)
+from autoreason.job_types import Advise, Certify, JobType, KnowledgeTest, Lab, Refine, Rejudge
 from autoreason.jobs.job import check_job, user_code_errors
 from autoreason.journal import Journal, RunRow
 from autoreason.models.budget import require_prices
@@ -144,10 +135,6 @@ def store_verdict(
             from autoreason.studies.certificate import keep_certificate
 
             keep_certificate(result.story, result.run, if_missing=if_missing)
-        elif isinstance(settings.job, HostCheck) and not if_missing:
-            from autoreason.studies.host_check import keep_host_check
-
-            keep_host_check(result.story)
         elif isinstance(settings.job, KnowledgeTest) and not if_missing:
             from autoreason.studies.knowledge_test import keep_verdicts
 
@@ -332,18 +319,6 @@ def _fit_ballots(settings: Settings) -> Settings:
     return settings
 
 
-def _state_hosts(models: Models) -> Models:
-    """With what the latest check of each host found in this folder."""
-    hosts = [each for each in models.all() if provider_of(each) == HOST]
-    if not hosts:
-        return models
-    from autoreason.studies.host_check import latest_check
-
-    alone = {each: found for each, found in models.hosts.items() if found == "one context"}
-    found = {each: check for each in hosts if (check := latest_check(each, Path.cwd()))}
-    return replace(models, hosts=found | alone)
-
-
 def certificates_of(settings: Settings) -> list[Certificate]:
     """Those of the judges that have one."""
     if not os.access(certificates_folder(), os.X_OK):
@@ -407,8 +382,13 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
             hooks["pool"] = pool
             hooks["stop_switch"] = hooks.get("stop_switch") or StopSwitch()
             service = await self._open_service(journal, pool, hooks, exits)
+            settings = self.settings
+            if any(provider_of(each) == HOST for each in settings.models.all()):
+                from autoreason.studies.host_check import with_checks
+
+                settings = replace(settings, models=with_checks(settings.models, journal))
             result = await start(
-                *(self.task, self.settings, journal, hooks),
+                *(self.task, settings, journal, hooks),
                 prompts=self.prompts,
                 forked_from=self.forked_from,
                 service=service,
@@ -465,7 +445,6 @@ def prepare_with(
         from autoreason.run.knowledge_choice import withhold_private
 
         task = withhold_private(task, settings, choice.objects, options.get("pool"))
-    settings = replace(settings, models=_state_hosts(settings.models))
     return PreparedRun(
         task=task,
         settings=settings,

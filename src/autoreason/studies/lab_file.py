@@ -337,12 +337,10 @@ class _SuiteReading:
                 terms[key] = keys.pop(key)
         own = keys.pop("model", None)
         default = self._address(own) if own else self._default()
-        roles: dict[str, Any] = {}
-        for role in _ROLES:
-            given_one = keys.pop(f"{role}_model", None) or default
-            roles[role] = self._address(given_one, f"{role}_model")
+        roles = {role: keys.pop(f"{role}_model", None) or default for role in _ROLES}
+        named: Any = {role: self._address(each, f"{role}_model") for role, each in roles.items()}
         models = Models(
-            **roles,
+            **named,
             judges=self._several(keys, "judge_models") or (default,),
             revisers=self._several(keys, "reviser_models"),
         )

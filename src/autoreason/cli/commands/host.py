@@ -52,8 +52,7 @@ def host() -> None:
     if any((data_folder() / "canaries").glob("*.json")):
         from autoreason.agents.canary import restore
 
-        for file in restore():
-            print_message(f"autoreason: take the line with a test word out of {file} yourself")
+        restore()
 
 
 @host.command(shares="as_json journal", params=_OF_RUN)
@@ -182,17 +181,16 @@ def check(
 
         prepared = canary.prepare_check(word, named or "agent", journal)
         quiet = OutputOptions(progress="none", as_json=shared("as_json"))
-        return drive_run(canary.drive_check(prepared, journal), quiet, end=_show)
+        return drive_run(prepared.run_async, quiet, end=_show)
     assert file is not None
     asks = f"Put a line with a test word into {file}, for 15 minutes at most?"
     if not yes and not (sys.stdin.isatty() and click.confirm(asks, err=True)):
         raise InvalidInput(f"this puts a line into {file}; ask the user, then add --yes")
     until = canary.put_word(Path(file)).until
-    done = f"A test word is in {file} for 15 minutes at most."
     then = (
-        "Begin a new session here: autoreason host check --word WORD, as its instructions name it"
+        "begin a new session here: autoreason host check --word WORD, as its instructions name it"
     )
-    return Answer({"file": file, "until": until}, [done, then])
+    return Answer({"file": file, "until": until}, [f"A test word is in {file}; {then}"])
 
 
 def _show(result: Result, options: OutputOptions, _: object = None) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from autoreason.agents import skill as agents
 from autoreason.cli.command import Answer, Group
 from autoreason.cli.options import group, option
 
@@ -16,7 +17,6 @@ def skill() -> None:
 
     \b
       autoreason skill install --for claude-code
-      autoreason skill install --for codex --project
       autoreason skill show
     """
 
@@ -24,28 +24,18 @@ def skill() -> None:
 @skill.command(shares="as_json")
 @group(
     "Where",
-    option(
-        "--for claude-code|codex|gemini-cli|other",
-        "The program; other is any that reads .agents/skills.",
-        name="program",
-        default="other",
-    ),
+    option(f"--for {'|'.join(agents.PROGRAMS)}", "The program.", name="program", default="other"),
     option("--project", "In this folder, not in your home folder."),
-    option("--force", "Replace files that were changed, or are of another version."),
+    option("--force", "Replace files that are not as they are here."),
 )
 def install(program: str, project: bool, force: bool) -> Answer:
-    """Write the skill, and what it needs, to where the program looks."""
-    from autoreason.agents import skill
-
-    folder = Path() if project else Path.home()
-    files = skill.install(program, folder, in_project=project, force=force)
-    written = [str(path) for path in files]
-    return Answer({"files": written}, written, [f"autoreason: {skill.PROGRAMS[program].then}"])
+    """Write the skill, and what it needs, to where the program looks; other is .agents/skills."""
+    written = agents.install(program, Path() if project else Path.home(), force=force)
+    files = [str(path) for path in written]
+    return Answer({"files": files}, files, [f"autoreason: {agents.THEN[program]}"])
 
 
 @skill.command()
 def show() -> None:
     """Print the skill, for any agent."""
-    from autoreason.agents.skill import text
-
-    click.echo(text(), nl=False)
+    click.echo((agents.SKILL / "SKILL.md").read_text("utf-8"), nl=False)
