@@ -30,7 +30,7 @@ Style = Literal["reasoned", "holistic", "specialists", "verified", "scope_aware"
 BallotForm = Literal["ranked", "graded"]
 Voting = Literal["borda", "majority", "copeland", "instant_runoff"]
 Edit = Literal["free", "light", "proof"]
-Blindness = Literal["seen", "not seen", "one context"]
+Blindness = Literal["seen", "not seen", "not tested", "one context"]
 _OWN_MODEL = re.compile(r"(.*\.py:[^\W\d]\w*|[\w.]+:[^\W\d]\w*)/(.+)")
 
 DEFAULT_MODEL = "local/smollm2"
@@ -111,11 +111,6 @@ class Models(Struct, frozen=True, kw_only=True):
     def judging(cls, *addresses: str) -> Self:
         """Judges alone."""
         return cls(judges=addresses)
-
-    @property
-    def judge_blind(self) -> bool:
-        """Whether judges are in contexts of their own."""
-        return all(self.hosts.get(each) != "one context" for each in self.judges)
 
     def all(self) -> tuple[str, ...]:
         """Every address, once, in a stable order."""

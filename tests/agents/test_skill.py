@@ -63,7 +63,7 @@ def test_it_is_written_whole_or_not_at_all(name: str, tmp_path: Path) -> None:
     assert install(name, tmp_path) == files
     files[0].unlink()
     files[-1].write_text("my own")
-    with pytest.raises(InvalidInput, match="is there already and not as it is here"):
+    with pytest.raises(InvalidInput, match="was changed; look at it"):
         install(name, tmp_path)
     assert files[0] == files[-1] or not files[0].exists()
     install(name, tmp_path, force=True)

@@ -7,6 +7,7 @@ import re
 import secrets
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from subprocess import DEVNULL, Popen
 from time import sleep, time
@@ -15,12 +16,12 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.errors import InvalidInput
+from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.files import ServerUrl, check_output, data_folder, write_atomically
 from autoreason.job_types import HostCheck
 from autoreason.journal import Journal, Question, RunRow
 from autoreason.journal.sqlite import lock_file, make_folder
-from autoreason.run.host import LEASE, give_up
+from autoreason.run.host import LEASE, check_usable
 from autoreason.run.prepared import ModelChoice, PreparedRun, prepare
 from autoreason.run.result import Result
 from autoreason.settings import HOST
@@ -60,20 +61,17 @@ class Canary(Struct, frozen=True, kw_only=True):
 
     def take_out(self) -> None:
         """Leave the file as it was, and with what its person changed meanwhile."""
-        if self.journal:
-            # First of all: an answer that comes later says nothing of the word.
-            with Journal.open(self.journal, create=False) as book:
-                if run := self._run(book):
-                    give_up(book, run.id, TOO_LATE)
+        # First of all: an answer that comes later says nothing of the word.
+        with suppress(AutoreasonError), Journal.open(self.journal, create=False) as book:
+            for each in book.questions(run.id) if (run := self._run(book)) else ():
+                book.answer_question(each.token, TOO_LATE, check_usable)
         file = Path(self.file)
         if file.exists():
             now, left = file.read_bytes(), self.original
             if now != self.content:
                 left = re.sub(rb"(?m)^.*%b.*\n?" % self.word.encode(), b"", now)
-            if left or self.original is not None:
-                write_atomically(file, left or b"")
-            else:
-                file.unlink()
+            is_kept = left or self.original is not None
+            write_atomically(file, left or b"") if is_kept else file.unlink()
         _path(self.word).unlink(missing_ok=True)
 
     def _run(self, book: Journal) -> RunRow | None:
@@ -108,7 +106,7 @@ def put_word(file: Path) -> Canary:
 def prepare_check(word: str, named: str, journal: str | None) -> PreparedRun[Result]:
     """The question to one fresh context, for a session that was shown the word."""
     found = next((each for each in _pending() if each.word == word), None)
-    if found is None:
+    if found is None or time() > found.until - 5:
         begin = "begin again with `autoreason host check FILE`"
         raise InvalidInput(f"no check waits for this word; copy it as it is, or {begin}")
     with Journal.open(journal, create=False) as book:
@@ -137,10 +135,12 @@ def _if_alone(word: str, work: Callable[[Canary], None]) -> None:
 
 
 def _watch(canary: Canary) -> None:
-    write_atomically(Path(canary.file), canary.content)
-    while not canary.is_over():
-        sleep(0.2)
-        canary = next((each for each in _pending() if each.word == canary.word), canary)
+    file = Path(canary.file)
+    if (file.read_bytes() if file.exists() else None) == canary.original:
+        write_atomically(file, canary.content)
+        while not canary.is_over():
+            sleep(0.2)
+            canary = next((each for each in _pending() if each.word == canary.word), canary)
     canary.take_out()
 
 

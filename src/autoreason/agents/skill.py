@@ -6,7 +6,6 @@ from pathlib import Path
 
 from autoreason.errors import InvalidInput
 from autoreason.files import write_atomically
-from autoreason.journal.sqlite import make_folder
 
 _HERE = Path(__file__).parent
 SKILL = _HERE / "plugin/skills/autoreason"
@@ -18,14 +17,12 @@ PROGRAMS = {
     "other": _SHARED,
 }
 """Folders of ours, by their places below a home or a project."""
-_SERVER = "`{} autoreason{} autoreason mcp` gives it the two tools that answer"
 THEN = {
-    "claude-code": "in a new session of Claude Code, say “use autoreason”",
-    "codex": _SERVER.format("codex mcp add", " --"),
-    "gemini-cli": _SERVER.format("gemini mcp add", ""),
-    "other": "`autoreason mcp` is the server of MCP that its subagents need",
+    "claude-code": "begin a new session, and say “use autoreason”",
+    "codex": "run `codex mcp add autoreason -- autoreason mcp`, for the tools of its subagents",
+    "gemini-cli": "run `gemini mcp add autoreason autoreason mcp`, for the tools of its subagents",
+    "other": "its subagents need the tools of the MCP server `autoreason mcp`",
 }
-"""What is still to be done."""
 
 
 def install(program: str, folder: Path, *, force: bool = False) -> list[Path]:
@@ -38,9 +35,8 @@ def install(program: str, folder: Path, *, force: bool = False) -> list[Path]:
     }
     for path, new in files.items():
         if not force and path.exists() and path.read_bytes() != new:
-            differs = "is there already and not as it is here; look at it, then replace it"
-            raise InvalidInput(f"{path} {differs} with `force`")
+            raise InvalidInput(f"{path} was changed; look at it, then replace it with `force`")
     for path, new in files.items():
-        make_folder(path.parent)
+        path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, new)
     return [*files]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from time import time
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,12 +35,14 @@ class Prompt(NamedTuple):
 
 def take(journal: Journal, token: str, page: int = 1) -> Prompt:
     """What a question asks, for the one who answers it; the first page begins a lease."""
-    question, now = _usable(journal.question(token)), time()
+    question, now = check_usable(journal.question(token)), time()
     pages = _pages(prompt_of(journal.request_of(question)))
     if not 1 <= page <= len(pages):
         raise InvalidInput(f"`page` is {page}, and this has {count(len(pages), 'page')}")
     if page == 1:
-        journal.take_question(token, now + LEASE, lambda found: _check_free(_usable(found), now))
+        journal.take_question(
+            token, now + LEASE, lambda found: _check_free(check_usable(found), now)
+        )
     elif not question.held_for(now):
         raise InvalidInput("begin with the first page: nobody has this question now")
     return Prompt(pages[page - 1], page, len(pages))
@@ -49,7 +50,7 @@ def take(journal: Journal, token: str, page: int = 1) -> Prompt:
 
 def answer(journal: Journal, token: str, text: str) -> None:
     """Record the answer to a question; one that its run could not read is refused, and the question stays open."""
-    question = _usable(journal.question(token))
+    question = check_usable(journal.question(token))
     if question.held_until is None:
         raise InvalidInput("this question was not read yet; take it first")
     if is_blank(text):
@@ -57,17 +58,10 @@ def answer(journal: Journal, token: str, text: str) -> None:
     task = journal.task(question.run)
     if not _is_readable(journal.request_of(question), text, task.criterion_names if task else ()):
         raise InvalidInput("this cannot be read; answer again, in the form the prompt ends with")
-    journal.answer_question(token, text, _usable)
+    journal.answer_question(token, text, check_usable)
 
 
-def give_up(journal: Journal, run: str, text: str) -> None:
-    """Answer what a run still asks with this text; the answers that are there stay."""
-    for each in journal.questions(run):
-        with suppress(InvalidInput):
-            journal.answer_question(each.token, text, _usable)
-
-
-def _usable(question: Question | None) -> Question:
+def check_usable(question: Question | None) -> Question:
     """A question that is still asked."""
     if question is None:
         raise InvalidInput("there is no question of this token; copy it as it was given")
@@ -164,8 +158,6 @@ def can_go_on(run: str, journal: Journal) -> bool:
 
 def standing(result: Result, journal: Journal, path: str | None = None) -> Standing:
     """How far a run is, of which this is the result; `path` is where that was written."""
-    from autoreason.tournament.endings import not_blind
-
     row, now = journal.row(result.run), time()
     asked = [each for each in journal.questions(row.id) if each.answer is None and not row.finished]
     free = [each.token for each in asked if not each.held_for(now)]
@@ -179,5 +171,4 @@ def standing(result: Result, journal: Journal, path: str | None = None) -> Stand
         taken = len(asked) - len(free)
         says = f"{count(len(free), 'question')} to be answered"
         says += f", and {taken:,} taken but not answered yet" if taken else ""
-    says = "; ".join(filter(None, [not_blind(result.story), says]))
     return Standing(row.id, row.state, free, row.finished, says, text, path)

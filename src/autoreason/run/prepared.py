@@ -38,12 +38,10 @@ from autoreason.run.result import Result, StopSwitch, StudyResult
 from autoreason.run.verbs import RunHooks, check_arguments, compute, wait_for
 from autoreason.settings import (
     DEFAULT_MODEL,
-    HOST,
     Budget,
     Models,
     Settings,
     make_settings,
-    provider_of,
     providers_of,
     read_budget,
 )
@@ -382,11 +380,9 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
             hooks["pool"] = pool
             hooks["stop_switch"] = hooks.get("stop_switch") or StopSwitch()
             service = await self._open_service(journal, pool, hooks, exits)
-            settings = self.settings
-            if any(provider_of(each) == HOST for each in settings.models.all()):
-                from autoreason.studies.host_check import with_checks
+            from autoreason.studies.host_check import with_checks
 
-                settings = replace(settings, models=with_checks(settings.models, journal))
+            settings = replace(self.settings, models=with_checks(self.settings.models, journal))
             result = await start(
                 *(self.task, settings, journal, hooks),
                 prompts=self.prompts,

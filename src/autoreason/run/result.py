@@ -131,7 +131,7 @@ class Result(Report):
 
     @property
     def conclusion(self) -> str:
-        return ending(self)
+        return "; ".join(filter(None, [endings.not_blind(self.story), ending(self)]))
 
     is_summarized = True
 
@@ -207,13 +207,12 @@ class Result(Report):
 
     def asked(self) -> list[tuple[str, str]]:
         """What is known of models that were answered from outside, and what is not."""
-        models = self.story.settings.models if self.story.settings else None
-        said = [
-            f"{each}, as its host states it; temperature not controlled; "
-            + statements.BLINDNESS[models.hosts.get(each)]
-            for each in (models.all() if models else ())
-            if models and provider_of(each) == HOST
-        ]
+        models, said = self.story.settings.models if self.story.settings else None, []
+        for each in models.all() if models else ():
+            if models and provider_of(each) == HOST:
+                found = f"project instructions {models.hosts.get(each, 'not tested')}"
+                found = statements.NOT_BLIND if "one context" in found else found
+                said.append(f"{each}, as its host states it; temperature not controlled; {found}")
         return [("Model", ". ".join(said))] if said else []
 
     def about(self) -> dict[str, str]:
@@ -237,8 +236,7 @@ class Result(Report):
         return error
 
     def _summary(self) -> list[tuple[str, str]]:
-        attention = endings.not_blind(self.story), self.broken_contract()
-        rows = [("Attention", each) for each in attention if each]
+        rows = [("Attention", broken)] if (broken := self.broken_contract()) else []
         if self.story.is_sampling and self.story.draft:
             drafts = count(len(self.story.incumbents), "draft")
             rows.append(("Drafts", f"{drafts} for the panel to choose from"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,10 +13,9 @@ from autoreason.job_types import HostCheck
 from autoreason.jobs.job import Job
 from autoreason.journal import Journal
 from autoreason.report.report import Report, Section
-from autoreason.settings import HOST, Models, provider_of
+from autoreason.settings import HOST, Blindness, Models, provider_of
 from autoreason.story import Story
 
-HostFinding = Literal["seen", "not seen", "not tested"]
 BRIEF = "Say whether you were given a test word."
 _QUESTION = """\
 A test word begins with `canary-`. You may have been given one in instructions of a project, in notes or in anything
@@ -34,7 +32,7 @@ _SAID = {
 class HostChecked(Event, frozen=True, kw_only=True):
     """A context of the host said whether it sees the project's instructions."""
 
-    found: HostFinding
+    found: Blindness
 
 
 class HostCheckJob(Job):
@@ -47,7 +45,7 @@ class HostCheckJob(Job):
         (judge,) = self.settings.models.judges
         request = self.context.request("judge", "check", judge, _QUESTION)
         answer = (await self.context.ask(request)).text
-        found: HostFinding = "not seen" if re.search(r"\bNONE\b", answer) else "not tested"
+        found: Blindness = "not seen" if re.search(r"\bNONE\b", answer) else "not tested"
         if self.settings.job_as(HostCheck).word in answer:
             found = "seen"
         self.emit(HostChecked(found=found))
@@ -59,15 +57,15 @@ class HostCheckReport(Report, Struct, frozen=True, kw_only=True):
 
     host: str
     file: str
-    found: HostFinding
+    found: Blindness
 
     @property
     def conclusion(self) -> str:
         return _SAID[self.found].format(host=self.host, file=Path(self.file).name)
 
     def sections(self) -> list[Section]:
-        rule = "One context was asked for a test word in the file; what it says of itself counts."
-        return [Section(sentences=[("Found", self.found), ("Rule", rule)])]
+        rule = ("Rule", "One context was asked for a word in the file; what it says counts.")
+        return [Section(sentences=[("Found", self.found), rule])]
 
 
 def host_check_report(story: Story) -> HostCheckReport:
@@ -80,15 +78,13 @@ def host_check_report(story: Story) -> HostCheckReport:
 
 def with_checks(models: Models, journal: Journal) -> Models:
     """With what the latest check of each host found for runs that begin in this folder."""
-    hosts = {each: models.hosts.get(each) for each in models.all() if provider_of(each) == HOST}
-    known = {each for each, found in hosts.items() if found == "one context"}
-    for row in journal.iter_runs(("done",), search=BRIEF):
-        if known == hosts.keys():
-            break
+    hosts = {each for each in models.all() if provider_of(each) == HOST}
+    known: dict[str, Blindness] = {
+        each: found for each, found in models.hosts.items() if found == "one context"
+    }
+    for row in journal.iter_runs(("done",), search=BRIEF) if hosts else ():
         story = journal.story(row.id)
         if isinstance(story.job, HostCheck) and story.job.folder == str(Path.cwd()):
             check = host_check_report(story)
-            if check.host in hosts.keys() - known:
-                hosts[check.host] = None if check.found == "not tested" else check.found
-                known.add(check.host)
-    return replace(models, hosts={each: found for each, found in hosts.items() if found})
+            known |= {check.host: check.found} if check.host in hosts - known.keys() else {}
+    return replace(models, hosts=known)

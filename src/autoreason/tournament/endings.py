@@ -54,8 +54,9 @@ def summarize(
 
 def not_blind(story: Story) -> str:
     """That judges were no contexts of their own; empty where they were."""
-    is_blind = story.settings is None or story.settings.models.judge_blind
-    return "" if is_blind else statements.BLINDNESS["one context"]
+    models = story.settings.models if story.settings else None
+    alone = models and "one context" in map(models.hosts.get, models.judges)
+    return statements.NOT_BLIND if alone else ""
 
 
 def to_check(story: Story) -> str:

@@ -54,13 +54,7 @@ ENDINGS = {
     "provider_failed": "paused: the provider failed",
     "metric_failed": "paused: the metric failed",
 }
-BLINDNESS = {
-    None: "project instructions not tested",
-    "seen": "project instructions seen",
-    "not seen": "project instructions not seen",
-    "one context": "not blind: one context wrote and judged",
-}
-"""What is known of a host, by what its latest check found."""
+NOT_BLIND = "not blind: one context wrote and judged"
 
 
 def winners(trajectory: tuple[str, ...], most: int = 15) -> str:

@@ -286,14 +286,13 @@ def test_the_next_command_takes_out_what_a_killed_process_left(desk: Desk, insid
 def test_one_context_is_said_first_everywhere(desk: Desk, inside: Inside) -> None:
     first = "not blind: one context wrote and judged"
     begun = inside(*START, "--one-context", "--json").json
-    assert begun["says"].startswith(first)
     done = desk.play(begun["run"]).json
     assert done["says"].startswith(first)
     shown = inside("show", begun["run"], "--json").json
     assert shown["summary"][0] == "Not blind: one context wrote and judged."
     assert inside("show", begun["run"]).out.count("ot blind: one context") == 1
     evidence = " ".join(inside("show", begun["run"], "--evidence").out.split())
-    assert f"Attention {first}" in evidence
+    assert evidence.count("ot blind: one context") == 2
     inside("show", begun["run"], "--html", "page.html")
     assert first in (inside.folder / "page.html").read_text().replace("Not", "not")
     blind = inside(*START, "--one-context", "--judge-model", "echo/echo", "--json").json

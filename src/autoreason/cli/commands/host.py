@@ -73,15 +73,14 @@ def start(brief: str, named: str | None, one_context: bool, **values: Any) -> An
     from autoreason.cli.outcome import OutputOptions
     from autoreason.cli.runner import disclosure, drive_run
     from autoreason.run.refine import refine
-    from autoreason.settings import HOST, Blindness
+    from autoreason.settings import HOST
 
     chosen = (
         _DEFAULTS | arguments.run_options("run", values) | {"model": f"{HOST}/{named or 'agent'}"}
     )
     prepared = refine.prepare(arguments.task_of(brief, values), **chosen)
     if one_context:
-        hosts: dict[str, Blindness] = {chosen["model"]: "one context"}
-        models = replace(prepared.settings.models, hosts=hosts)
+        models = replace(prepared.settings.models, hosts={chosen["model"]: "one context"})
         prepared = replace(prepared, settings=replace(prepared.settings, models=models))
     if values["dry_run"]:
         return prepared
@@ -173,24 +172,21 @@ def check(
     """
     from autoreason.agents import canary
 
-    if (file is None) is (word is None):
-        raise InvalidInput("give either the file of a project's instructions, or --word")
-    if word is not None:
+    if word is not None and file is None:
         from autoreason.cli.outcome import OutputOptions
         from autoreason.cli.runner import drive_run
 
         prepared = canary.prepare_check(word, named or "agent", journal)
         quiet = OutputOptions(progress="none", as_json=shared("as_json"))
         return drive_run(prepared.run_async, quiet, end=_show)
-    assert file is not None
+    if file is None or word is not None:
+        raise InvalidInput("give either the file of a project's instructions, or --word")
     asks = f"Put a line with a test word into {file}, for 15 minutes at most?"
     if not yes and not (sys.stdin.isatty() and click.confirm(asks, err=True)):
         raise InvalidInput(f"this puts a line into {file}; ask the user, then add --yes")
-    until = canary.put_word(Path(file)).until
-    then = (
-        "begin a new session here: autoreason host check --word WORD, as its instructions name it"
-    )
-    return Answer({"file": file, "until": until}, [f"A test word is in {file}; {then}"])
+    canary.put_word(Path(file))
+    done = f"A test word is in {file}; begin a new session, and there `host check --word WORD`"
+    return Answer({"file": file}, [done])
 
 
 def _show(result: Result, options: OutputOptions, _: object = None) -> int:

@@ -13,12 +13,7 @@ from autoreason.cli.options import group, option
 
 @click.group(cls=Group)
 def skill() -> None:
-    """Let a coding agent use autoreason, with its own model.
-
-    \b
-      autoreason skill install --for claude-code
-      autoreason skill show
-    """
+    """Let a coding agent use autoreason, with its own model."""
 
 
 @skill.command(shares="as_json")
@@ -30,8 +25,8 @@ def skill() -> None:
 )
 def install(program: str, project: bool, force: bool) -> Answer:
     """Write the skill, and what it needs, to where the program looks; other is .agents/skills."""
-    written = agents.install(program, Path() if project else Path.home(), force=force)
-    files = [str(path) for path in written]
+    folder = Path() if project else Path.home()
+    files = [str(path) for path in agents.install(program, folder, force=force)]
     return Answer({"files": files}, files, [f"autoreason: {agents.THEN[program]}"])
 
 
