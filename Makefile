@@ -88,7 +88,7 @@ dist: $(READY) ## Build what is published, into dist
 
 lock: $(TOOLS) ## Pin the newest allowed versions in requirements/*.lock (minutes)
 	@echo "▸ resolving; every file of every package gets its hash"
-	@$(COMPILE) --extra docx --extra local --extra postgres --extra ray --extra tune --output-file requirements/dev.lock pyproject.toml requirements/dev.in
+	@$(COMPILE) --extra docx --extra local --extra mcp --extra postgres --extra ray --extra tune --output-file requirements/dev.lock pyproject.toml requirements/dev.in
 	@$(COMPILE) --output-file requirements/docs.lock requirements/docs.in
 
 prices: $(READY) ## Take a new snapshot of model prices

@@ -35,7 +35,7 @@ NOUNS = frozenset(
     }
 )
 FLOORS = (
-    # The command line: parse, call, show. What coding agents are given.
+    # The command line: parse, call, show. Autoreason inside coding agents.
     frozenset({"__main__", "agents", "cli"}),
     # One run from start to end, and the functions people call; models for their tests.
     frozenset({"run", "testing"}),

@@ -1,7 +1,7 @@
 """A whole tournament answered by subagents of a real coding agent, whose model is a script.
 
 Run where only the loopback can be reached: `python -m tests.agents.real_agents PROGRAM SCRIPT FOLDER` prints what the
-model was sent. Our skill is installed as users install it; a server of MCP beside this file has its two tools.
+model was sent. Our skill is installed as users install it.
 """
 
 from __future__ import annotations
@@ -42,10 +42,7 @@ _FILES = {
             "mcpServers": {"autoreason": {"command": "autoreason", "args": ["mcp"]}},
         }
     ),
-    "bin/autoreason": f"""#!/bin/sh
-[ "$1" = mcp ] && exec {sys.executable} {Path(__file__).parent}/small_server.py
-exec {sys.executable} -m autoreason.cli "$@"
-""",
+    "bin/autoreason": f'#!/bin/sh\nexec {sys.executable} -m autoreason.cli "$@"\n',
 }
 """What is there beforehand: canaries in all that programs read of a project and of its user, and keys of nobody."""
 _QUIET = (

@@ -84,7 +84,8 @@ class Handler(BaseHTTPRequestHandler):
         if self.server.moved_to:
             self._send(308, {}, {"location": self.server.moved_to})
             return
-        self._send(200, {"object": "list", "data": [{"id": "slow", "object": "model"}]})
+        models = [{"id": name, "object": "model"} for name in ("slow", "gpt-5-mini")]
+        self._send(200, {"object": "list", "data": models})
 
     def do_POST(self) -> None:
         """One completion."""

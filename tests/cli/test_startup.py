@@ -11,7 +11,7 @@ from tests.cli.conftest import BRIEF, FAST, Shell
 
 from autoreason.cli.group import OTHERS, SECTIONS, cli
 
-HEAVY = ("aiohttp", "rich", "msgspec", "jinja2", "yaml", "sqlite3", "asyncio", "xllamacpp")
+HEAVY = ("aiohttp", "rich", "msgspec", "jinja2", "yaml", "sqlite3", "asyncio", "xllamacpp", "mcp")
 
 
 def imported(*arguments: str) -> set[str]:

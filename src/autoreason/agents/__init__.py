@@ -1,1 +1,1 @@
-"""Autoreason inside coding agents: what they are given, and whether their judges are blind."""
+"""Autoreason inside coding agents."""

@@ -30,6 +30,7 @@ from autoreason.settings import (
 )
 
 if TYPE_CHECKING:
+    from autoreason.models.budget import SharedBudget
     from autoreason.models.local import LocalModel
     from autoreason.models.programs import ProgramModel
 
@@ -211,6 +212,8 @@ class ModelPool:
     ) -> None:
         """Places for calls to a provider, by its name, are those that `limiter` gives."""
         self.batch = batch
+        self.budget: SharedBudget | None = None
+        """What the runs that are given this pool may spend together, with others of this budget."""
         self._base_url = base_url
         self._allow_http = allow_http
         self._limiter = limiter

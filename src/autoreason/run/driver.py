@@ -93,14 +93,17 @@ async def start(
         forked_from=forked_from,
     )
     check_event(started)
-    run = await journal.begin_run(task.title, __version__, started, name)
-    async with _naming(run), nullcontext() if locked else journal.lock_async(run):
-        if on_started := hooks.get("on_started"):
-            on_started(run)
-        if on_event := hooks.get("on_event"):
-            on_event(started)
-        drive = _Drive(run, journal, hooks, task, settings, prompts, forked_from)
-        return await drive.go(service, shared_budget)
+    run = name or journal.new_run_id()
+    # Locked before anybody can find it and go on with it.
+    async with nullcontext() if locked else journal.lock_async(run):
+        await journal.begin_run(task.title, __version__, started, run)
+        async with _naming(run):
+            if on_started := hooks.get("on_started"):
+                on_started(run)
+            if on_event := hooks.get("on_event"):
+                on_event(started)
+            drive = _Drive(run, journal, hooks, task, settings, prompts, forked_from)
+            return await drive.go(service, shared_budget)
 
 
 async def resume(
@@ -202,11 +205,11 @@ class _Drive(Struct, frozen=True):
     answers: Mapping[str, RecordedAnswer] = {}
 
     async def go(self, service: Service | None, shared_budget: SharedBudget | None) -> Result:
-        budget_tracker = self._track_budget(shared_budget)
         async with AsyncExitStack() as exits:
             if (pool := self.hooks.get("pool")) is None:
                 pool = ModelPool.of(self.settings)
                 exits.push_async_callback(pool.close)
+            budget_tracker = self._track_budget(shared_budget or pool.budget)
             if service is None and self.task.work:
                 from autoreason.run.services import LazyService
 

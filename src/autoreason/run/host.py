@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from time import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
 
@@ -21,6 +22,8 @@ LEASE = 15 * 60.0
 """Seconds for which whoever takes a question has it alone."""
 MAX_LEASES = 3
 """After so many without an answer the run pauses."""
+DEFAULTS: Mapping[str, Any] = {"passes": 3, "review_every": 0, "early_stop": False}
+"""Of a text written from outside, few waves of questions: each pass two or three, every panel one, and one review."""
 _PAGE = 60_000
 """Bytes of a prompt read at once, which are 20,000 tokens at most in nearly all languages."""
 
@@ -166,7 +169,7 @@ def standing(result: Result, journal: Journal, path: str | None = None) -> Stand
         whole = getattr(result, "patch", None) or result.story.output
         text = whole if result.story.writes else "\n".join(result.summary())
     elif row.live:
-        says = "another process works on this run; ask again in a moment"
+        says = "a process works on this run; ask again in a moment"
     elif row.status == "waiting" and asked:
         taken = len(asked) - len(free)
         says = f"{count(len(free), 'question')} to be answered"

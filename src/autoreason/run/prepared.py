@@ -341,6 +341,8 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
     models: Mapping[str, Model] = {}
     """Models that were given as objects, by address."""
     hooks: RunHooks = {}
+    name: str | None = None
+    """Of the run, in place of one that is drawn."""
     forked_from: str | None = None
     service: Service | None = None
     """Runs programs or measures artifacts, where these are the task."""
@@ -388,6 +390,7 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
                 prompts=self.prompts,
                 forked_from=self.forked_from,
                 service=service,
+                name=self.name,
             )
             store_verdict(result, hooks.get("on_warning"))
             return cast(R_co, reported_result(result, journal))

@@ -18,7 +18,7 @@ from autoreason.events import LIFECYCLE
 from autoreason.exchange import Service
 from autoreason.fields import make_struct
 from autoreason.job_types import Advise, Lab, Refine, Research
-from autoreason.journal import Journal
+from autoreason.journal import CommandKind, Journal, RunRow
 from autoreason.journal.maintenance import Copied, OnProgress, copy_runs
 from autoreason.journal.run_names import refuse_cell
 from autoreason.programs.assignment import assignments_of
@@ -331,6 +331,41 @@ async def replay(run: RecordedRun, *, journal: JournalPlace = None) -> ReplayRes
     result = await rerun(task, settings, prompts, emitted, memory, story.recovery)
     difference = result.difference and f"{result.difference}; {result.likely_cause}"
     return ReplayResult(run, result.events, difference)
+
+
+def tell(journal: Journal, row: RunRow, message: str) -> str:
+    """Guide, accept or stop a run, which may be another process's; what comes of it, in one sentence."""
+    kind: CommandKind = (
+        "stop" if message == "stop" else "accept" if message == "accept" else "guide"
+    )
+    refuse_cell(row.id, kind)
+    story, again = journal.story(row.id), f"`autoreason resume {row.id}`"
+    if row.finished:
+        raise InvalidInput(f"run {row.id} is finished; `autoreason show {row.id}` has its result")
+    if kind != "stop" and story.writes not in ("text", "files"):
+        raise InvalidInput(f"run {row.id} writes no text that could be guided; it can be stopped")
+    if kind == "guide" and story.is_sampling:
+        raise InvalidInput(f"run {row.id} has no critic to guide; it can be stopped or accepted")
+    accepted = kind == "stop" and journal.was_accepted(row.id)
+    if kind == "stop" and not (row.live or accepted):
+        raise InvalidInput(f"run {row.id} is not under way; go on with {again}")
+    guidance = message.strip() if kind == "guide" else ""
+    if kind == "guide" and not guidance:
+        raise InvalidInput("the guidance is empty; say what the next critic should look at")
+    if not accepted:
+        # A later command would take the place of one that is not yet read.
+        journal.command(row.id, kind, guidance)
+    reader = "critic of the next round will read it, with the text so far"
+    reader = "next proposal will read it" if story.writes == "files" else reader
+    what = {
+        "guide": f"the {reader}",
+        "accept": "it ends with what it has once its replies on the way are in",
+        "stop": "it was accepted already, and ends with what it has"
+        if accepted
+        else f"it stops once its replies on the way are in; go on later with {again}",
+    }[kind]
+    later = "" if row.live else f"; it is not under way: that is kept for {again}"
+    return f"{row.id}: {what}{later}"
 
 
 def copy_journal(

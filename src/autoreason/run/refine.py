@@ -113,7 +113,9 @@ def task_in(brief: str | Task, options: TaskOptions) -> Task:
     if isinstance(brief, str):
         brief = brief.replace("\r\n", "\n").strip()
         if is_text_file(brief) or has_front_matter(brief):
-            raise InvalidInput("only `read_task` reads files and front matter; give its result")
+            raise InvalidInput(
+                "give the words of the brief; only `read_task` reads files and front matter"
+            )
     contract = options.get("contract")
     if not isinstance(contract, Contract):
         contract = make_contract(dict(contract or {}), "contract")

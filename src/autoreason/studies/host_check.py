@@ -64,8 +64,7 @@ class HostCheckReport(Report, Struct, frozen=True, kw_only=True):
         return _SAID[self.found].format(host=self.host, file=Path(self.file).name)
 
     def sections(self) -> list[Section]:
-        rule = ("Rule", "One context was asked for a word in the file; what it says counts.")
-        return [Section(sentences=[("Found", self.found), rule])]
+        return [Section(sentences=[("Found", f"{self.found}, as one context says of itself")])]
 
 
 def host_check_report(story: Story) -> HostCheckReport:

@@ -172,7 +172,7 @@ def test_a_run_under_way_is_left_to_its_process(inside: Inside) -> None:
     ):
         found = inside("host", "next", run, "--json").json
     assert found["status"] == "live"
-    assert found["says"].startswith("another process works on this run")
+    assert found["says"].startswith("a process works on this run")
     assert len(found["open"]) == 1
 
 
@@ -241,7 +241,9 @@ def test_a_check_says_whether_a_fresh_context_sees_the_instructions(
     desk.answer(token, answer.format(word))
     until(lambda: restored(desk))
     assert inside("host", "next", run, "--json").json["done"]
-    assert f"Found {found}" in " ".join(inside("show", run, "--evidence").out.split())
+    assert f"Found {found}, as one context says" in " ".join(
+        inside("show", run, "--evidence").out.split()
+    )
     # Every run that begins here from now on has it; of another host nothing is known.
     for name, says in (("agent", found), ("other", "not tested")):
         begun = inside(*START, "--name", name, "--json").json["run"]

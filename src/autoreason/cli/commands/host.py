@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from autoreason.journal import Journal
     from autoreason.run.result import Result
 
-_DEFAULTS = {"passes": 3, "review_every": 0, "early_stop": False}
-"""Few waves of questions: each pass two or three, every panel one, and one review, at the end."""
 _NOT_HERE = ("model", "call_limit", "passes", "output", "fail_on_contract", "help_all")
 _OF_RUN = [
     each
@@ -72,12 +70,12 @@ def start(brief: str, named: str | None, one_context: bool, **values: Any) -> An
     from autoreason.cli import arguments
     from autoreason.cli.outcome import OutputOptions
     from autoreason.cli.runner import disclosure, drive_run
+    from autoreason.run.host import DEFAULTS
     from autoreason.run.refine import refine
     from autoreason.settings import HOST
 
-    chosen = (
-        _DEFAULTS | arguments.run_options("run", values) | {"model": f"{HOST}/{named or 'agent'}"}
-    )
+    model = f"{HOST}/{named or 'agent'}"
+    chosen = {**DEFAULTS, **arguments.run_options("run", values), "model": model}
     prepared = refine.prepare(arguments.task_of(brief, values), **chosen)
     if one_context:
         models = replace(prepared.settings.models, hosts={chosen["model"]: "one context"})
@@ -185,8 +183,8 @@ def check(
     if not yes and not (sys.stdin.isatty() and click.confirm(asks, err=True)):
         raise InvalidInput(f"this puts a line into {file}; ask the user, then add --yes")
     canary.put_word(Path(file))
-    done = f"A test word is in {file}; begin a new session, and there `host check --word WORD`"
-    return Answer({"file": file}, [done])
+    then = "begin a new session, and there `host check --word WORD`"
+    return Answer({"file": file}, [f"A test word is in {file}; {then}"])
 
 
 def _show(result: Result, options: OutputOptions, _: object = None) -> int:

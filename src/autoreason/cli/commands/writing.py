@@ -14,7 +14,7 @@ from autoreason.errors import InvalidInput
 from autoreason.models.examples import fill_examples, with_examples
 
 if TYPE_CHECKING:
-    from autoreason.journal import CommandKind, Journal, RunRow
+    from autoreason.journal import Journal, RunRow
     from autoreason.run.prepared import PreparedRun
 
 _EXAMPLES = fill_examples("""\
@@ -177,46 +177,12 @@ def tell(given: tuple[str, ...], book: Journal) -> Answer:
       autoreason tell amber-fox stop
       autoreason tell amber-fox accept
     """
-    from autoreason.journal.run_names import refuse_cell
+    from autoreason.run.recorded import tell
+    from autoreason.task import read_input
 
     if len(given) > 2:
         raise InvalidInput("the message is more than one argument; put quotes around it")
     message, run = given[-1], given[0] if len(given) == 2 else None
     row = find_run(book, run, lambda row: row.live, "live run")
-    kind: CommandKind = (
-        "stop" if message == "stop" else "accept" if message == "accept" else "guide"
-    )
-    refuse_cell(row.id, kind)
-    story, again = book.story(row.id), f"`autoreason resume {row.id}`"
-    if row.finished:
-        raise InvalidInput(f"run {row.id} is finished; `autoreason show {row.id}` has its result")
-    if kind != "stop" and story.writes not in ("text", "files"):
-        raise InvalidInput(f"run {row.id} writes no text that could be guided; it can be stopped")
-    if kind == "guide" and story.is_sampling:
-        raise InvalidInput(f"run {row.id} has no critic to guide; it can be stopped or accepted")
-    accepted = kind == "stop" and book.was_accepted(row.id)
-    if kind == "stop" and not (row.live or accepted):
-        raise InvalidInput(f"run {row.id} is not under way; go on with {again}")
-    guidance = _read_guidance(message) if kind == "guide" else ""
-    if not accepted:
-        # A later command would take the place of one that is not yet read.
-        book.command(row.id, kind, guidance)
-    reader = "critic of the next round will read it, with the text so far"
-    reader = "next proposal will read it" if story.writes == "files" else reader
-    what = {
-        "guide": f"the {reader}",
-        "accept": "it ends with what it has once its replies on the way are in",
-        "stop": "it was accepted already, and ends with what it has"
-        if accepted
-        else f"it stops once its replies on the way are in; go on later with {again}",
-    }[kind]
-    later = "" if row.live else f"; it is not under way: that is kept for {again}"
-    return Answer(None, notes=[f"{row.id}: {what}{later}"])
-
-
-def _read_guidance(message: str) -> str:
-    from autoreason.task import read_input
-
-    if guidance := (read_input() if message == "-" else message).strip():
-        return guidance
-    raise InvalidInput("the guidance is empty; say what the next critic should look at")
+    said = tell(book, row, read_input() if message == "-" else message)
+    return Answer(None, notes=[said])

@@ -512,7 +512,7 @@ def read_problems(source: Path | str) -> ProblemSet:
         try:
             if reason:
                 raise InvalidInput(reason)
-            format_name, problem = _read_problem(record)
+            format_name, problem = read_one(record)
             if where := first.get(problem.id):
                 raise InvalidInput(f"the id {problem.id!r} is taken by {where}; give it another")
         except InvalidInput as error:
@@ -532,7 +532,8 @@ def read_problems(source: Path | str) -> ProblemSet:
     )
 
 
-def _read_problem(record: Any) -> tuple[str, Problem]:
+def read_one(record: Any) -> tuple[str, Problem]:
+    """The format of a record, and the problem that it is."""
     for name, fields, read in FORMATS:
         if isinstance(record, dict) and fields <= record.keys():
             return name, read(record)
