@@ -49,6 +49,7 @@ _QUIET = (
     *("DISABLE_TELEMETRY", "DISABLE_AUTOUPDATER", "DISABLE_ERROR_REPORTING"),
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
 )
+_COMMAND = re.compile(r"Run `(autoreason host [^`]+)`")
 _TOKEN = re.compile(r"Token: ([a-z0-9]{12,})")
 
 
@@ -76,8 +77,8 @@ class Turn(NamedTuple):
 
     @property
     def is_answerer(self) -> bool:
-        """Whether it is one context of many: the user's own words are not in it."""
-        return TASK not in self.text
+        """Whether it is one context of many: neither the user's own words nor a command are in it."""
+        return TASK not in self.text and not _COMMAND.search(self.text)
 
 
 def answer_one(turn: Turn, take: str, answer: str) -> Does:
@@ -192,6 +193,26 @@ class ClaudeCode:
         why = "end_turn" if isinstance(does, str) else "tool_use"
         end = {"delta": {"stop_reason": why, "stop_sequence": None}, "usage": used}
         return _events([*parts, {"type": "message_delta", **end}, {"type": "message_stop"}])
+
+
+class Workflow(ClaudeCode):
+    """The same, where the loop is our script: it asks for two commands, and hands out tokens itself."""
+
+    def arguments(self, base: str) -> list[str]:
+        *others, tools = super().arguments(base)
+        return [*others, f"{tools},Workflow"]
+
+    def orchestrate(self, turn: Turn) -> Does:
+        if not (command := _COMMAND.search(turn.text)):
+            options = _START.partition("--call-limit 40")[2].removesuffix("--json")
+            asked = {"brief": "brief.md", "options": options}
+            start = [Call("Workflow", {"name": "autoreason:refine", "args": asked})]
+            return "DONE" if turn.results else start
+        if not turn.results:
+            return [Call("Bash", {"command": command[1]})]
+        found = json.loads(turn.results[0])
+        needed = {name: found[name] for name in ("run", "open", "done", "says")}
+        return "done" if turn.results[1:] else [Call("StructuredOutput", needed)]
 
 
 class Codex:
@@ -313,6 +334,7 @@ class GeminiCLI:
 
 AGENTS: dict[str, Agent] = {
     "claude-code": ClaudeCode(),
+    "claude-code-workflow": Workflow(),
     "codex": Codex(),
     "gemini-cli": GeminiCLI(),
 }
@@ -366,7 +388,8 @@ async def main(program: str, script: Path, folder: Path) -> dict[str, Any]:
     os.environ |= dict.fromkeys(_QUIET, "1")
     os.environ |= {"PATH": path, "HOME": f"{folder}/home", "ANTHROPIC_BASE_URL": base}
     os.environ |= {"ANTHROPIC_API_KEY": "of-nobody", "GEMINI_CLI_TRUST_WORKSPACE": "true"}
-    await output_of("autoreason", "skill", "install", "--for", program, cwd=folder)
+    known = program.removesuffix("-workflow")
+    await output_of("autoreason", "skill", "install", "--for", known, cwd=folder)
     command = ["node", str(script), *agent.arguments(base)]
     said = await output_of(*command, cwd=folder / "project")
     await runner.cleanup()

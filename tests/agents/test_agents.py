@@ -18,6 +18,7 @@ PLUGIN = ROOT / "src/autoreason/agents/plugin"
 OWN_TOOLS = {
     # Stands for tools that it may not load.
     "claude-code": {"DeferredToolPlaceholder"},
+    "claude-code-workflow": set(),
     "gemini-cli": {"complete_task"},
 }
 
@@ -30,19 +31,20 @@ def check(program: str, found: Any) -> None:
     agent = AGENTS[program]
     for each in answerers:
         told = "\n".join(each["told"])
-        assert re.search(r"^Token: [a-z0-9]{14}$", told, re.MULTILINE)
+        assert re.search(r"^ *Token: [a-z0-9]{14}$", told, re.MULTILINE)
         # The one who hands out tokens has the user's words; they do not reach whoever answers.
         assert TASK not in told
-        assert "brief" not in told.lower()
+        assert "brief" not in told
         if program in OWN_TOOLS:
             assert {*each["tools"]} - OWN_TOOLS[program] == {agent.take, agent.answer}
     # It was there to be seen.
     of_main = [each["canaries"] for each in found["sent"] if not each["answers"]]
     assert of_main[0] == ["CANARY-PROJECT", "CANARY-USER"]
     seen = {*map(tuple, (each["canaries"] for each in answerers))}
-    blind = program == "claude-code"
+    blind = program.startswith("claude-code")
     assert seen == {() if blind else ("CANARY-PROJECT", "CANARY-USER")}
-    assert f"| {program} | {'no' if blind else 'yes'} |" in (ROOT / "docs/host.md").read_text()
+    row = f"| {program.removesuffix('-workflow')} | {'no' if blind else 'yes'} |"
+    assert row in (ROOT / "docs/host.md").read_text()
 
 
 @cases("program", [*AGENTS])

@@ -24,7 +24,7 @@ _QUIET = ("DISABLE_TELEMETRY", "DISABLE_AUTOUPDATER", "DISABLE_ERROR_REPORTING")
 
 def output_alone(program: str, home: Path, *command: str) -> str:
     """What a command prints, `SCRIPT` in it being that of a program; skips the test where that cannot be alone."""
-    script = AGENTS / "node_modules" / _SCRIPTS[program]
+    script = AGENTS / "node_modules" / _SCRIPTS[program.removesuffix("-workflow")]
     if not script.is_file():
         pytest.skip("the program is not here; `make machine ALL=1` fetches it")
     if subprocess.run([*_LOOPBACK, "sh", "true"], capture_output=True, check=False).returncode:
