@@ -112,6 +112,10 @@ class Models(Struct, frozen=True, kw_only=True):
         """Judges alone."""
         return cls(judges=addresses)
 
+    def outside(self) -> tuple[str, ...]:
+        """Those that are answered from outside."""
+        return tuple(each for each in self.all() if provider_of(each) == HOST)
+
     def all(self) -> tuple[str, ...]:
         """Every address, once, in a stable order."""
         addresses = (self.author, self.critic, self.synthesizer, *self.judges, *self.revisers)

@@ -20,6 +20,8 @@ from aiohttp import web
 from examples.host_agent import reply_to
 
 TASK = "IMPROVE-THIS-BRIEF"
+INSTRUCTIONS = {"claude-code": "CLAUDE.md", "codex": "AGENTS.md", "gemini-cli": "GEMINI.md"}
+"""What each of them reads of a project."""
 _START = (
     "autoreason host start brief.md --call-limit 40 --rounds 1 --set reviewers=3 "
     "--set confirmation=3 --seed 7 --name agent --json"
@@ -74,6 +76,8 @@ class Turn(NamedTuple):
     tools: list[str]
     told: list[str]
     """What it begins with."""
+    word: str = "NONE"
+    """The test word of a check, where that is anywhere in the request."""
 
     @property
     def is_answerer(self) -> bool:
@@ -88,7 +92,8 @@ def answer_one(turn: Turn, take: str, answer: str) -> Does:
         case []:
             return [Call(take, {"token": token})]
         case [prompt]:
-            return [Call(answer, {"token": token, "text": reply_to(prompt)})]
+            text = turn.word if "test word" in prompt else reply_to(prompt)
+            return [Call(answer, {"token": token, "text": text})]
     # Where a subagent ends with a tool of its own.
     done = [Call("complete_task", {"result": "recorded"})]
     return done if "complete_task" in turn.tools else "recorded"
@@ -97,16 +102,15 @@ def answer_one(turn: Turn, take: str, answer: str) -> Does:
 def hand_out(
     turn: Turn, run: Callable[[str], Call], start: Callable[[str], Call], *after: Call
 ) -> Does:
-    """Hands out tokens until the run is done; `after` them it waits where it has to."""
+    """Hands out the token of a check, then those of a run until it is done; `after` them it waits where it has to."""
     if not turn.results:
-        return [run(_START)]
-    last = turn.results[-1]
+        return [run(f"autoreason host check --word {turn.word} --json")]
+    last, names = turn.results[-1], re.findall(r'"run": "([^"]+)', "".join(turn.results))
     if '"open"' not in last:
-        name = re.findall(r'"run": "([^"]+)', "".join(turn.results))[0]
-        return [run(f"autoreason host next {name} --json")]
+        return [run(f"autoreason host next {names[-1]} --json")]
     standing = json.loads(last[last.index("{") : last.rindex("}") + 1])
     if standing["done"]:
-        return f"DONE {standing['says']}"
+        return f"DONE {standing['says']}" if {*names[1:]} - {names[0]} else [run(_START)]
     return [*(start(f"Token: {token}") for token in standing["open"]), *after]
 
 
@@ -362,7 +366,8 @@ async def main(program: str, script: Path, folder: Path) -> dict[str, Any]:
         if asked.method != "POST" or not asked.path.endswith(agent.path):
             return web.json_response({}, status=404)
         body = await asked.json()
-        turn = agent.read(body)
+        word = re.search("canary-[0-9a-f]{8}", json.dumps(body))
+        turn = agent.read(body)._replace(word=word[0] if word else "NONE")
         canaries = sorted(set(re.findall("CANARY-[A-Z]+", json.dumps(body))))
         sent.append(
             {"answers": turn.is_answerer, "canaries": canaries, "size": len(json.dumps(body))}
@@ -390,12 +395,15 @@ async def main(program: str, script: Path, folder: Path) -> dict[str, Any]:
     os.environ |= {"ANTHROPIC_API_KEY": "of-nobody", "GEMINI_CLI_TRUST_WORKSPACE": "true"}
     known = program.removesuffix("-workflow")
     await output_of("autoreason", "skill", "install", "--for", known, cwd=folder)
+    check = ("host", "check", INSTRUCTIONS[known], "--yes")
+    await output_of("autoreason", *check, cwd=folder / "project")
     command = ["node", str(script), *agent.arguments(base)]
     said = await output_of(*command, cwd=folder / "project")
     await runner.cleanup()
     record = json.loads(await output_of("autoreason", "show", "--json", cwd=folder))
     calls, status = record["spent"]["calls"], record["status"]
-    return {"said": said, "calls": calls, "status": status, "sent": sent}
+    found = record["settings"]["models"]["hosts"]
+    return {"said": said, "calls": calls, "status": status, "found": found, "sent": sent}
 
 
 if __name__ == "__main__":

@@ -382,9 +382,11 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
             hooks["pool"] = pool
             hooks["stop_switch"] = hooks.get("stop_switch") or StopSwitch()
             service = await self._open_service(journal, pool, hooks, exits)
-            from autoreason.studies.host_check import with_checks
+            settings = self.settings
+            if settings.models.outside():
+                from autoreason.studies.host_check import with_checks
 
-            settings = replace(self.settings, models=with_checks(self.settings.models, journal))
+                settings = replace(settings, models=with_checks(settings.models, journal))
             result = await start(
                 *(self.task, settings, journal, hooks),
                 prompts=self.prompts,

@@ -28,7 +28,7 @@ from autoreason.job_types import Certify
 from autoreason.journal.run_names import is_cell, owning_run
 from autoreason.report.numbers import count, spending, without_folder
 from autoreason.report.report import Report, Section, plain_values
-from autoreason.settings import HOST, LIMITS, provider_of
+from autoreason.settings import LIMITS, Models
 from autoreason.story import Story
 from autoreason.task import Metric
 from autoreason.tournament import endings, statements
@@ -207,12 +207,12 @@ class Result(Report):
 
     def asked(self) -> list[tuple[str, str]]:
         """What is known of models that were answered from outside, and what is not."""
-        models, said = self.story.settings.models if self.story.settings else None, []
-        for each in models.all() if models else ():
-            if models and provider_of(each) == HOST:
-                found = f"project instructions {models.hosts.get(each, 'not tested')}"
-                found = statements.NOT_BLIND if "one context" in found else found
-                said.append(f"{each}, as its host states it; temperature not controlled; {found}")
+        said, models = [], self.story.settings.models if self.story.settings else Models(judges=())
+        for each in models.outside():
+            found = models.hosts.get(each, "not tested")
+            alone = found == "one context"
+            sees = statements.NOT_BLIND if alone else f"project instructions {found}"
+            said.append(f"{each}, as its host states it; temperature not controlled; {sees}")
         return [("Model", ". ".join(said))] if said else []
 
     def about(self) -> dict[str, str]:

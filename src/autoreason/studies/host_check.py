@@ -13,7 +13,7 @@ from autoreason.job_types import HostCheck
 from autoreason.jobs.job import Job
 from autoreason.journal import Journal
 from autoreason.report.report import Report, Section
-from autoreason.settings import HOST, Blindness, Models, provider_of
+from autoreason.settings import Blindness, Models
 from autoreason.story import Story
 
 BRIEF = "Say whether you were given a test word."
@@ -36,8 +36,6 @@ class HostChecked(Event, frozen=True, kw_only=True):
 
 
 class HostCheckJob(Job):
-    """Asks one fresh context for a word that stands in the project's instructions."""
-
     summary = "whether contexts of a host see a project's instructions"
     prompts = ()
 
@@ -77,13 +75,12 @@ def host_check_report(story: Story) -> HostCheckReport:
 
 def with_checks(models: Models, journal: Journal) -> Models:
     """With what the latest check of each host found for runs that begin in this folder."""
-    hosts = {each for each in models.all() if provider_of(each) == HOST}
-    known: dict[str, Blindness] = {
-        each: found for each, found in models.hosts.items() if found == "one context"
-    }
-    for row in journal.iter_runs(("done",), search=BRIEF) if hosts else ():
+    latest: dict[str, Blindness] = {}
+    for row in journal.iter_runs(("done",), search=BRIEF):
         story = journal.story(row.id)
         if isinstance(story.job, HostCheck) and story.job.folder == str(Path.cwd()):
             check = host_check_report(story)
-            known |= {check.host: check.found} if check.host in hosts - known.keys() else {}
-    return replace(models, hosts=known)
+            latest |= {check.host: latest.get(check.host, check.found)}
+    alone = {each: found for each, found in models.hosts.items() if found == "one context"}
+    known = {each: found for each, found in latest.items() if each in models.outside()}
+    return replace(models, hosts=known | alone)

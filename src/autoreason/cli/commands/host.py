@@ -30,7 +30,7 @@ _OF_RUN = [
 ]
 
 
-_NAME = option("--name NAME", "What answers, as it calls itself.", name="named", usual="agent")
+_NAME = option("--name NAME", "What answers, as it calls itself.", name="named", default="agent")
 
 
 @click.group(cls=Group)
@@ -61,7 +61,7 @@ def host() -> None:
     _NAME,
     option("--one-context", "One context answers everything: nothing is blind, and all says so."),
 )
-def start(brief: str, named: str | None, one_context: bool, **values: Any) -> Any:
+def start(brief: str, named: str, one_context: bool, **values: Any) -> Any:
     """Begin a run whose questions are answered from outside.
 
     As `run`, with three rounds, judges at the end alone, and all of them asked at once. Prints a
@@ -74,8 +74,7 @@ def start(brief: str, named: str | None, one_context: bool, **values: Any) -> An
     from autoreason.run.refine import refine
     from autoreason.settings import HOST
 
-    model = f"{HOST}/{named or 'agent'}"
-    chosen = {**DEFAULTS, **arguments.run_options("run", values), "model": model}
+    chosen = {**DEFAULTS, **arguments.run_options("run", values), "model": f"{HOST}/{named}"}
     prepared = refine.prepare(arguments.task_of(brief, values), **chosen)
     if one_context:
         models = replace(prepared.settings.models, hosts={chosen["model"]: "one context"})
@@ -158,15 +157,12 @@ def go_on(run: str, output: Path | None, book: Journal) -> int:
     option("--word WORD", "The word, as your own instructions name it."),
     _NAME,
 )
-def check(
-    file: str | None, yes: bool, word: str | None, named: str | None, journal: str | None
-) -> Any:
+def check(file: str | None, word: str | None, yes: bool, named: str, journal: str | None) -> Any:
     """Find out whether judges see a project's instructions.
 
-    Puts a line with a test word into FILE, such as CLAUDE.md, for 15 minutes at most. Programs read
-    such files when a session begins: begin one here, and give it the word that its instructions name
-    as --word. The token that this prints is for one fresh context, like any other; `host next` says
-    what was found, as does every run that begins here afterwards.
+    Puts a line with a test word into FILE, such as CLAUDE.md, for 15 minutes at most. Programs read it when a session
+    begins: begin one here, which gives the word that its instructions name as --word. The token is for one fresh
+    context; `host next` says what was found, as does every run that begins here afterwards.
     """
     from autoreason.agents import canary
 
@@ -174,7 +170,7 @@ def check(
         from autoreason.cli.outcome import OutputOptions
         from autoreason.cli.runner import drive_run
 
-        prepared = canary.prepare_check(word, named or "agent", journal)
+        prepared = canary.prepare_check(word, named, journal)
         quiet = OutputOptions(progress="none", as_json=shared("as_json"))
         return drive_run(prepared.run_async, quiet, end=_show)
     if file is None or word is not None:
