@@ -37,7 +37,6 @@ class Canary(Struct, frozen=True, kw_only=True):
     word: str
     file: str
     original: bytes | None
-    """What was in the file; None where there was none."""
     until: float
     journal: str = ""
     """Where the question is asked; empty before that."""
@@ -98,8 +97,7 @@ def put_word(file: Path) -> Canary:
             restore()
             raise InvalidInput(f"the test word could not be put into {file}; choose another file")
         sleep(0.02)
-    # It outlives this process.
-    watcher.returncode = 0
+    watcher.returncode = 0  # It outlives this process.
     return canary
 
 
@@ -107,8 +105,7 @@ def prepare_check(word: str, named: str, journal: str | None) -> PreparedRun[Res
     """The question to one fresh context, for a session that was shown the word."""
     found = next((each for each in _pending() if each.word == word), None)
     if found is None or time() > found.until - 5:
-        begin = "begin again with `autoreason host check FILE`"
-        raise InvalidInput(f"no check waits for this word; copy it as it is, or {begin}")
+        raise InvalidInput("no check waits for this word; copy it as it is, or check FILE again")
     with Journal.open(journal, create=False) as book:
         place = book.place.url if isinstance(book.place, ServerUrl) else str(book.place)
     _keep(replace(found, journal=place, until=time() + LEASE))
@@ -154,8 +151,11 @@ def _keep(canary: Canary) -> None:
 
 
 def _pending() -> list[Canary]:
-    kept = sorted(_path("").parent.glob("canary-*.json"))
-    return [msgspec.json.decode(each.read_bytes(), type=Canary) for each in kept if each.exists()]
+    found = []
+    for each in sorted(_path("").parent.glob("canary-*.json")):
+        with suppress(FileNotFoundError):
+            found.append(msgspec.json.decode(each.read_bytes(), type=Canary))
+    return found
 
 
 if __name__ == "__main__":
