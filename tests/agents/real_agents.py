@@ -395,8 +395,9 @@ async def main(program: str, script: Path, folder: Path) -> dict[str, Any]:
     os.environ |= {"ANTHROPIC_API_KEY": "of-nobody", "GEMINI_CLI_TRUST_WORKSPACE": "true"}
     known = program.removesuffix("-workflow")
     await output_of("autoreason", "skill", "install", "--for", known, cwd=folder)
-    check = ("host", "check", INSTRUCTIONS[known], "--yes")
-    await output_of("autoreason", *check, cwd=folder / "project")
+    if program in INSTRUCTIONS:
+        check = ("host", "check", INSTRUCTIONS[program], "--yes")
+        await output_of("autoreason", *check, cwd=folder / "project")
     command = ["node", str(script), *agent.arguments(base)]
     said = await output_of(*command, cwd=folder / "project")
     await runner.cleanup()

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from tests.patience import until
 
 from autoreason.agents import canary
+from autoreason.agents.canary import prepare_check
 from autoreason.errors import InvalidInput
 
 BEFORE = b"Rules of this project.\nShort texts, please."
@@ -126,6 +127,20 @@ def test_the_word_is_taken_out_when_its_time_is_over(file: Path) -> None:
     until(lambda: not canary._pending())
     assert file.read_bytes() == BEFORE
     assert link.is_symlink()
+
+
+def test_a_session_that_is_killed_as_it_asks_leaves_the_word_to_its_process(file: Path) -> None:
+    begun = canary.put_word(file)
+    for step in count():
+        alive = not killed_at(step, lambda: prepare_check(begun.word, "agent", None))
+        (left,) = canary._pending()
+        assert file.read_bytes() == left.content == begun.content
+        if alive:
+            break
+    assert step > 2
+    canary._keep(replace(left, until=0.0))
+    until(lambda: not canary._pending())
+    assert file.read_bytes() == BEFORE
 
 
 @pytest.mark.parametrize(
