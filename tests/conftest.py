@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gc
 import os
-import shutil
 import signal
 import socket
-import subprocess
 import sys
 from collections.abc import Iterator
 from ipaddress import ip_address
@@ -131,17 +129,6 @@ def no_network() -> Iterator[None]:
         patch.setattr(socket.socket, "connect_ex", guarded_connect_ex)
         patch.setattr(socket, "getaddrinfo", guarded_getaddrinfo)
         yield
-
-
-@pytest.fixture(scope="session")
-def loopback() -> tuple[str, ...]:
-    """What a program of others is started with, so that it reaches the loopback alone."""
-    up = 'ip link set lo up && exec "$@"'
-    start = ("unshare", "--net", "--map-root-user", "sh", "-c", up, "sh")
-    here = shutil.which("unshare")
-    if not here or subprocess.run([*start, "true"], capture_output=True, check=False).returncode:
-        pytest.skip("no network namespace can be made here")
-    return start
 
 
 @pytest.fixture(autouse=True)

@@ -124,6 +124,17 @@ class Certify(JobType, frozen=True, kw_only=True, tag="certify"):
     repeats: Annotated[int, Meta(ge=1, le=20), "How often all questions are asked."] = 1
 
 
+class HostCheck(JobType, frozen=True, kw_only=True, tag="host_check"):
+    """Whether a context that a host starts sees a project's instructions."""
+
+    code = "autoreason.studies.host_check:HostCheckJob"
+    report = "autoreason.studies.host_check:host_check_report"
+
+    word: Annotated[str, "The test word that stands in the file meanwhile."]
+    file: Annotated[str, "What the host reads of a project's instructions."]
+    folder: Annotated[str, "Where runs begin that this is about."]
+
+
 class KnowledgeTest(JobType, frozen=True, kw_only=True, tag="knowledge_test"):
     """Whether records of outcomes help judges."""
 
@@ -223,6 +234,7 @@ AnyJob = (
     | JudgePairs
     | Rejudge
     | Certify
+    | HostCheck
     | KnowledgeTest
     | Advise
     | Solve

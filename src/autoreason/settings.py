@@ -30,6 +30,7 @@ Style = Literal["reasoned", "holistic", "specialists", "verified", "scope_aware"
 BallotForm = Literal["ranked", "graded"]
 Voting = Literal["borda", "majority", "copeland", "instant_runoff"]
 Edit = Literal["free", "light", "proof"]
+Blindness = Literal["seen", "not seen", "not tested", "one context"]
 _OWN_MODEL = re.compile(r"(.*\.py:[^\W\d]\w*|[\w.]+:[^\W\d]\w*)/(.+)")
 
 DEFAULT_MODEL = "local/smollm2"
@@ -86,6 +87,11 @@ class Models(Struct, frozen=True, kw_only=True):
         "Who revises in a tournament instead of the author; several, three at most, write B1, B2 … by turns, or "
         "side by side where a pass has judges, and AB joins A with one of them, by turns.",
     ] = ()
+    hosts: Annotated[
+        dict[str, Blindness],
+        "Whether contexts of a host see a project's instructions, by the latest check where the run began; or that "
+        "one context answers everything.",
+    ] = {}
 
     def __post_init__(self) -> None:
         for role in ("author", "critic", "synthesizer"):
@@ -105,6 +111,10 @@ class Models(Struct, frozen=True, kw_only=True):
     def judging(cls, *addresses: str) -> Self:
         """Judges alone."""
         return cls(judges=addresses)
+
+    def outside(self) -> tuple[str, ...]:
+        """Those that are answered from outside."""
+        return tuple(each for each in self.all() if provider_of(each) == HOST)
 
     def all(self) -> tuple[str, ...]:
         """Every address, once, in a stable order."""

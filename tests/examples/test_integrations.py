@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from tests.cases import cases
 from tests.examples.test_research_demos import load
+from tests.models.alone import loopback
 from tools.machine import PROMPTFOO, TOOLS
 
 from autoreason import judge
@@ -109,7 +110,7 @@ Run = Callable[..., str]
 
 
 @pytest.fixture
-def run(tmp_path: Path, loopback: tuple[str, ...]) -> Run:
+def run(tmp_path: Path) -> Run:
     """Run a program of the tools' own environment in a folder, offline; what it prints."""
     if not all((folder / "installed").is_file() for folder in (TOOLS, PROMPTFOO)):
         pytest.skip("the tools are not here; `make machine ALL=1` fetches them")
@@ -125,7 +126,7 @@ def run(tmp_path: Path, loopback: tuple[str, ...]) -> Run:
 
     def run(command: Sequence[str | Path], status: int = 0) -> str:
         how: Any = {"cwd": tmp_path, "env": environment, "capture_output": True, "text": True}
-        done = subprocess.run([*loopback, *command], check=False, **how)
+        done = subprocess.run([*loopback(), *command], check=False, **how)
         assert done.returncode == status, done.stdout + done.stderr
         return str(done.stdout)
 

@@ -15,6 +15,7 @@ from autoreason.job_types import (
     Advise,
     AnyJob,
     Certify,
+    HostCheck,
     Judge,
     JudgePairs,
     KnowledgeTest,
@@ -56,7 +57,8 @@ async def test_a_job_ends_without_a_text_of_its_own() -> None:
 
 
 JUDGING = (Judge(), JudgePairs(), Rejudge(of="x"), Certify(model="a/b", suite=2))
-JOBS = (*JUDGING, Refine(), KnowledgeTest(folder="x"), Advise(), Solve(), Research(), Lab())
+CHECK = HostCheck(word="w", file="f", folder="d")
+JOBS = (*JUDGING, CHECK, Refine(), KnowledgeTest(folder="x"), Advise(), Solve(), Research(), Lab())
 
 
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.name)

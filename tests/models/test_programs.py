@@ -6,8 +6,6 @@ import asyncio
 import json
 import os
 import re
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ from msgspec.structs import replace
 from tests.cases import cases
 from tests.conftest import DATA
 from tests.models import real_programs
-from tools.machine import AGENTS
+from tests.models.alone import alone
 
 from autoreason import refine
 from autoreason.errors import AutoreasonError, CallFailed, Failure, InvalidInput, ProviderFailed
@@ -26,12 +24,6 @@ from autoreason.models.pool import Destination, ModelPool, destination
 from autoreason.models.programs import PROGRAMS, ProgramModel
 from autoreason.settings import BY_PROGRAM
 
-ROOT = Path(__file__).parents[2]
-SCRIPTS = {
-    "claude-code": "@anthropic-ai/claude-code/cli-wrapper.cjs",
-    "codex": "@openai/codex/bin/codex.js",
-    "gemini-cli": "@google/gemini-cli/bundle/gemini.js",
-}
 REQUEST = real_programs.request(Path("/nowhere"), shaped=False)
 CLAUDE = "claude-code/sonnet"
 
@@ -81,24 +73,9 @@ def test_what_was_sent_is_lean(program: str) -> None:
 
 @pytest.mark.slow
 @cases("program", BY_PROGRAM)
-def test_the_real_program_sends_it(program: str, tmp_path: Path, loopback: tuple[str, ...]) -> None:
-    script, folder = AGENTS / "node_modules" / SCRIPTS[program], tmp_path / program
-    if not script.is_file():
-        pytest.skip("the program is not here; `make machine ALL=1` fetches it")
-    here = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-    quiet = ("DISABLE_TELEMETRY", "DISABLE_AUTOUPDATER", "DISABLE_ERROR_REPORTING")
-    environment = here | dict.fromkeys(quiet, "1") | {"HOME": str(folder)}
-    command = [*loopback, sys.executable, "-m", "tests.models.real_programs"]
-    ran = subprocess.run(
-        [*command, program, str(script), str(folder)],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stderr
-    found = json.loads(ran.stdout) | {"folder": str(folder)}
+def test_the_real_program_sends_it(program: str, tmp_path: Path) -> None:
+    folder = tmp_path / program
+    found = alone("tests.models.real_programs", program, folder) | {"folder": str(folder)}
     if os.environ.get("AUTOREASON_RECORD"):
         (DATA / f"programs/{program}.json").write_text(json.dumps(found) + "\n")
     check_sent(program, found, str(folder))

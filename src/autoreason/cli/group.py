@@ -39,6 +39,7 @@ OTHERS = {
     "export": "Write runs into files: a folder, a site, a patch, pairs.",
     "rate": "Let people rate texts blind, and count what they say.",
     "host": "Let a coding agent answer what a run asks.",
+    "skill": "Let a coding agent use autoreason, with its own model.",
     "mcp": "Serve a coding agent over MCP, which starts this.",
     "certify": "Measure a judge before it is trusted.",
     "audit": "Say what a record is worth, without calling a model.",

@@ -314,6 +314,7 @@ _ELSEWHERE = {
     "autoreason.programs.assignment": ("Assignments",),
     "autoreason.programs.events": ("ProgramExamined", "Solved"),
     "autoreason.studies.advice_measures": ("JudgeChecked", "PilotFinished"),
+    "autoreason.studies.host_check": ("HostChecked",),
     "autoreason.studies.knowledge_test": ("RecordedPairs",),
     "autoreason.studies.lab_suite": ("CellFinished", "SuiteWork"),
 }

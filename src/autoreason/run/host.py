@@ -38,12 +38,14 @@ class Prompt(NamedTuple):
 
 def take(journal: Journal, token: str, page: int = 1) -> Prompt:
     """What a question asks, for the one who answers it; the first page begins a lease."""
-    question, now = _usable(journal.question(token)), time()
+    question, now = check_usable(journal.question(token)), time()
     pages = _pages(prompt_of(journal.request_of(question)))
     if not 1 <= page <= len(pages):
         raise InvalidInput(f"`page` is {page}, and this has {count(len(pages), 'page')}")
     if page == 1:
-        journal.take_question(token, now + LEASE, lambda found: _check_free(_usable(found), now))
+        journal.take_question(
+            token, now + LEASE, lambda found: _check_free(check_usable(found), now)
+        )
     elif not question.held_for(now):
         raise InvalidInput("begin with the first page: nobody has this question now")
     return Prompt(pages[page - 1], page, len(pages))
@@ -51,7 +53,7 @@ def take(journal: Journal, token: str, page: int = 1) -> Prompt:
 
 def answer(journal: Journal, token: str, text: str) -> None:
     """Record the answer to a question; one that its run could not read is refused, and the question stays open."""
-    question = _usable(journal.question(token))
+    question = check_usable(journal.question(token))
     if question.held_until is None:
         raise InvalidInput("this question was not read yet; take it first")
     if is_blank(text):
@@ -61,10 +63,10 @@ def answer(journal: Journal, token: str, text: str) -> None:
     of_programs = settings is not None and settings.job.writes == "programs"
     if not _is_readable(journal.request_of(question), text, criteria, of_programs):
         raise InvalidInput("this cannot be read; answer again, in the form the prompt ends with")
-    journal.answer_question(token, text, _usable)
+    journal.answer_question(token, text, check_usable)
 
 
-def _usable(question: Question | None) -> Question:
+def check_usable(question: Question | None) -> Question:
     """A question that is still asked."""
     if question is None:
         raise InvalidInput("there is no question of this token; copy it as it was given")

@@ -180,6 +180,7 @@ class ModelChoice:
                 for role, model in roles.items()
             },
             judges=self._several("judge", options) or before.judges,
+            hosts=before.hosts,
             revisers=self._several("reviser", options) or revisers,
         )
 
@@ -381,8 +382,13 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
             hooks["pool"] = pool
             hooks["stop_switch"] = hooks.get("stop_switch") or StopSwitch()
             service = await self._open_service(journal, pool, hooks, exits)
+            settings = self.settings
+            if settings.models.outside():
+                from autoreason.studies.host_check import with_checks
+
+                settings = replace(settings, models=with_checks(settings.models, journal))
             result = await start(
-                *(self.task, self.settings, journal, hooks),
+                *(self.task, settings, journal, hooks),
                 prompts=self.prompts,
                 forked_from=self.forked_from,
                 service=service,

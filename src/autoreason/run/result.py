@@ -28,7 +28,7 @@ from autoreason.job_types import Certify
 from autoreason.journal.run_names import is_cell, owning_run
 from autoreason.report.numbers import count, spending, without_folder
 from autoreason.report.report import Report, Section, plain_values
-from autoreason.settings import HOST, LIMITS, provider_of
+from autoreason.settings import LIMITS, Models
 from autoreason.story import Story
 from autoreason.task import Metric
 from autoreason.tournament import endings, statements
@@ -138,7 +138,7 @@ class Result(Report):
 
     @property
     def conclusion(self) -> str:
-        return ending(self)
+        return "; ".join(filter(None, [endings.not_blind(self.story), ending(self)]))
 
     is_summarized = True
 
@@ -213,11 +213,14 @@ class Result(Report):
         return plain_values(fields)
 
     def asked(self) -> list[tuple[str, str]]:
-        """What is not known of models that were answered from outside."""
-        models = self.story.settings.models.all() if self.story.settings else ()
-        hosts = ", ".join(each for each in models if provider_of(each) == HOST)
-        said = f"{hosts}, as its host states it; temperature not controlled"
-        return [("Model", said)] if hosts else []
+        """What is known of models that were answered from outside, and what is not."""
+        said, models = [], self.story.settings.models if self.story.settings else Models(judges=())
+        for each in models.outside():
+            found = models.hosts.get(each, "not tested")
+            alone = found == "one context"
+            sees = statements.NOT_BLIND if alone else f"project instructions {found}"
+            said.append(f"{each}, as its host states it; temperature not controlled; {sees}")
+        return [("Model", ". ".join(said))] if said else []
 
     def about(self) -> dict[str, str]:
         models = self.story.settings.models.all() if self.story.settings else ()
@@ -337,8 +340,9 @@ def _raise(limit: str, amount: float) -> str:
 
 
 def run_fields(result: Result) -> dict[str, Any]:
+    asked = {name.lower(): said for name, said in result.asked()}
     names = ("run", "status", "reason", "calls", "tokens", "cost", "seed")
-    return {"summary": result.summary()} | {name: getattr(result, name) for name in names}
+    return {"summary": result.summary(), **asked} | {name: getattr(result, name) for name in names}
 
 
 class StopSwitch:

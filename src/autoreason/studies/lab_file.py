@@ -338,8 +338,9 @@ class _SuiteReading:
         own = keys.pop("model", None)
         default = self._address(own) if own else self._default()
         roles = {role: keys.pop(f"{role}_model", None) or default for role in _ROLES}
+        named: Any = {role: self._address(each, f"{role}_model") for role, each in roles.items()}
         models = Models(
-            **{role: self._address(each, f"{role}_model") for role, each in roles.items()},
+            **named,
             judges=self._several(keys, "judge_models") or (default,),
             revisers=self._several(keys, "reviser_models"),
         )

@@ -37,18 +37,26 @@ def summarize(
 ) -> list[str]:
     """The lines of a run, finished or not; `resume` is the command that goes on with it, `new` what to check."""
     name = short_run(run)
+    first = [f"{capital(not_blind(story))}."] if not_blind(story) else []
     if story.end is None:
-        return _paused(story, spent, seconds, name, resume)
+        return [*first, *_paused(story, spent, seconds, name, resume)]
     paid = f"{spending(spent, seconds)} · {name}"
     if story.delivered is None:
-        return [f"{capital(story.reason)}.", paid]
+        return [*first, f"{capital(story.reason)}.", paid]
     if not story.passes and story.delivered.ended_by == "contract":
-        return [*_not_refined(story, story.delivered, paid), *filter(None, [new])]
+        return [*first, *_not_refined(story, story.delivered, paid), *filter(None, [new])]
     left = undecided(story)
     decide = f"Would need your decision (1 of {len(left)}): {left[0]}" if left else ""
     check = [". ".join(filter(None, [new, decide]))] if new or decide else []
-    lines = [*_preference(story, story.delivered), took(story, spent, seconds, name)]
+    lines = [*first, *_preference(story, story.delivered), took(story, spent, seconds, name)]
     return add_warnings(lines, [*check, *_warnings(story, story.delivered)])
+
+
+def not_blind(story: Story) -> str:
+    """That judges were no contexts of their own; empty where they were."""
+    models = story.settings.models if story.settings else None
+    alone = models and "one context" in map(models.hosts.get, models.judges)
+    return statements.NOT_BLIND if alone else ""
 
 
 def to_check(story: Story) -> str:

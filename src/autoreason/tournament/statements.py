@@ -54,6 +54,7 @@ ENDINGS = {
     "provider_failed": "paused: the provider failed",
     "metric_failed": "paused: the metric failed",
 }
+NOT_BLIND = "not blind: one context wrote and judged"
 
 
 def winners(trajectory: tuple[str, ...], most: int = 15) -> str:

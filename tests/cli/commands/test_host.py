@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import io
+import os
 import re
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from examples.host_agent import reply_to
 from tests.cli.conftest import Shell
 from tests.cli.inside import Inside, Said
 from tests.cli.test_startup import imported
+from tests.patience import until
 
 from autoreason.journal import Journal
 from autoreason.run.host import LEASE
@@ -196,3 +200,102 @@ def test_the_scripted_agent_plays_a_run_through_the_real_commands(shell: Shell) 
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.rstrip().endswith("the most allowed")
+
+
+# ---- is a judge blind here? --------------------------------------------------------------------
+
+
+def put_word(desk: Desk, *options: str) -> str:
+    """The test word that a session which begins now is shown."""
+    inside = desk.inside
+    if not (inside.folder / "CLAUDE.md").exists():
+        inside.write("CLAUDE.md", "Short texts.")
+    said = inside("host", "check", "CLAUDE.md", "--yes", *options)
+    (word,) = re.findall(r"canary-[0-9a-f]{8}", (inside.folder / "CLAUDE.md").read_text())
+    # Else whoever begins the check would know it without being shown it.
+    assert word not in said.out + said.err
+    return str(word)
+
+
+def ask(desk: Desk, word: str) -> tuple[str, str]:
+    """The run of a check, and its token."""
+    begun = desk.inside("host", "check", "--word", word, "--json").json
+    (token,) = begun["open"]
+    assert word not in desk.inside("host", "take", token).out
+    return begun["run"], token
+
+
+def restored(desk: Desk) -> bool:
+    return (desk.inside.folder / "CLAUDE.md").read_text() == "Short texts."
+
+
+@pytest.mark.parametrize(
+    ("answer", "found"),
+    [("{}", "seen"), ("NONE", "not seen"), ("I cannot say.", "not tested")],
+)
+def test_a_check_says_whether_a_fresh_context_sees_the_instructions(
+    desk: Desk, inside: Inside, answer: str, found: str
+) -> None:
+    word = put_word(desk)
+    run, token = ask(desk, word)
+    desk.answer(token, answer.format(word))
+    until(lambda: restored(desk))
+    assert inside("host", "next", run, "--json").json["done"]
+    assert f"Found {found}, as one context says" in " ".join(
+        inside("show", run, "--evidence").out.split()
+    )
+    # Every run that begins here from now on has it; of another host nothing is known.
+    for name, says in (("agent", found), ("other", "not tested")):
+        begun = inside(*START, "--name", name, "--json").json["run"]
+        model = f"host/{name}, as its host states it; temperature not controlled"
+        said = inside("show", begun, "--evidence").out
+        assert f"{model}; project instructions {says}" in " ".join(said.split())
+
+
+def test_an_answer_after_the_lease_tests_nothing(desk: Desk, inside: Inside) -> None:
+    run, token = ask(desk, put_word(desk))
+    with Journal.open(inside.folder / "journal.db", create=False) as book:
+        book.take_question(token, time.time() + 0.1, lambda _: None)
+    until(lambda: restored(desk))
+    assert "answered already" in desk.answer(token, "NONE").sentence
+    inside("host", "next", run)
+    assert "is not known" in inside("show", run).out
+
+
+def test_nothing_is_written_without_a_yes_and_nothing_asked_without_the_word(
+    inside: Inside,
+) -> None:
+    inside.write("CLAUDE.md", "Short texts.")
+    assert "ask the user, then add --yes" in inside("host", "check", "CLAUDE.md").sentence
+    assert "no check waits" in inside("host", "check", "--word", "canary-01234567").sentence
+    assert "give either" in inside("host", "check").sentence
+    assert (inside.folder / "CLAUDE.md").read_text() == "Short texts."
+    assert not inside.journal_exists
+
+
+def test_the_next_command_takes_out_what_a_killed_process_left(desk: Desk, inside: Inside) -> None:
+    word = put_word(desk)
+    (watcher,) = (
+        int(each.name)
+        for each in Path("/proc").iterdir()
+        if each.name.isdigit() and word.encode() in (each / "cmdline").read_bytes()
+    )
+    os.kill(watcher, signal.SIGKILL)
+    until(lambda: inside("host", "next", "none").status == 2 and restored(desk))
+    assert "no check waits" in inside("host", "check", "--word", word).sentence
+
+
+def test_one_context_is_said_first_everywhere(desk: Desk, inside: Inside) -> None:
+    first = "not blind: one context wrote and judged"
+    begun = inside(*START, "--one-context", "--json").json
+    done = desk.play(begun["run"]).json
+    assert done["says"].startswith(first)
+    shown = inside("show", begun["run"], "--json").json
+    assert shown["summary"][0] == "Not blind: one context wrote and judged."
+    assert inside("show", begun["run"]).out.count("ot blind: one context") == 1
+    evidence = " ".join(inside("show", begun["run"], "--evidence").out.split())
+    assert evidence.count("ot blind: one context") == 2
+    inside("show", begun["run"], "--html", "page.html")
+    assert first in (inside.folder / "page.html").read_text().replace("Not", "not")
+    blind = inside(*START, "--one-context", "--judge-model", "echo/echo", "--json").json
+    assert "blind" not in blind["says"]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from autoreason.cli.command import Answer, Group, open_journal, print_message, shared
 from autoreason.cli.commands.writing import run as run_command
 from autoreason.cli.lookup import run_argument
 from autoreason.cli.options import group, option
-from autoreason.errors import RunLocked
+from autoreason.errors import InvalidInput, RunLocked
+from autoreason.files import data_folder
 
 if TYPE_CHECKING:
     from autoreason.cli.outcome import OutputOptions
@@ -27,6 +30,9 @@ _OF_RUN = [
 ]
 
 
+_NAME = option("--name NAME", "What answers, as it calls itself.", name="named", default="agent")
+
+
 @click.group(cls=Group)
 def host() -> None:
     """Let a coding agent answer what a run asks.
@@ -39,7 +45,12 @@ def host() -> None:
       autoreason host take k7f2m9qx3hw5ab
       autoreason host answer k7f2m9qx3hw5ab < answer.txt
       autoreason host next amber-fox
+      autoreason host check CLAUDE.md
     """
+    if any((data_folder() / "canaries").glob("*.json")):
+        from autoreason.agents.canary import restore
+
+        restore()
 
 
 @host.command(shares="as_json journal", params=_OF_RUN)
@@ -47,9 +58,10 @@ def host() -> None:
     "Questions",
     option("--call-limit N", "The most there may be, as none has a known price.", required=True),
     option("--rounds N", "At most this many rounds.", name="passes", usual="3"),
-    option("--name NAME", "What answers, as it calls itself.", name="named", usual="agent"),
+    _NAME,
+    option("--one-context", "One context answers everything: nothing is blind, and all says so."),
 )
-def start(brief: str, named: str | None, **values: Any) -> Any:
+def start(brief: str, named: str, one_context: bool, **values: Any) -> Any:
     """Begin a run whose questions are answered from outside.
 
     As `run`, with three rounds, judges at the end alone, and all of them asked at once. Prints a
@@ -62,9 +74,11 @@ def start(brief: str, named: str | None, **values: Any) -> Any:
     from autoreason.run.refine import refine
     from autoreason.settings import HOST
 
-    model = f"{HOST}/{named or 'agent'}"
-    chosen = {**DEFAULTS, **arguments.run_options("run", values), "model": model}
+    chosen = {**DEFAULTS, **arguments.run_options("run", values), "model": f"{HOST}/{named}"}
     prepared = refine.prepare(arguments.task_of(brief, values), **chosen)
+    if one_context:
+        models = replace(prepared.settings.models, hosts={chosen["model"]: "one context"})
+        prepared = replace(prepared, settings=replace(prepared.settings, models=models))
     if values["dry_run"]:
         return prepared
     sent = disclosure(prepared.task, prepared.settings, quiet=True)
@@ -133,6 +147,40 @@ def go_on(run: str, output: Path | None, book: Journal) -> int:
             pass
     found = recorded_result(book.row(run), book.story(run), book)
     return _show(reported_result(found, book), options)
+
+
+@host.command(shares="as_json journal")
+@click.argument("file", required=False)
+@group(
+    "Check",
+    option("--yes", "The user agreed that a line is put into the file for a while."),
+    option("--word WORD", "The word, as your own instructions name it."),
+    _NAME,
+)
+def check(file: str | None, word: str | None, yes: bool, named: str, journal: str | None) -> Any:
+    """Find out whether judges see a project's instructions.
+
+    Puts a line with a test word into FILE, such as CLAUDE.md, for 15 minutes at most. Programs read it when a session
+    begins: begin one here, which gives the word that its instructions name as --word. The token is for one fresh
+    context; `host next` says what was found, as does every run that begins here afterwards.
+    """
+    from autoreason.agents import canary
+
+    if word is not None and file is None:
+        from autoreason.cli.outcome import OutputOptions
+        from autoreason.cli.runner import drive_run
+
+        prepared = canary.prepare_check(word, named, journal)
+        quiet = OutputOptions(progress="none", as_json=shared("as_json"))
+        return drive_run(prepared.run_async, quiet, end=_show)
+    if file is None or word is not None:
+        raise InvalidInput("give either the file of a project's instructions, or --word")
+    asks = f"Put a line with a test word into {file}, for 15 minutes at most?"
+    if not yes and not (sys.stdin.isatty() and click.confirm(asks, err=True)):
+        raise InvalidInput(f"this puts a line into {file}; ask the user, then add --yes")
+    canary.put_word(Path(file))
+    then = "begin a new session, and there `host check --word WORD`"
+    return Answer({"file": file}, [f"A test word is in {file}; {then}"])
 
 
 def _show(result: Result, options: OutputOptions, _: object = None) -> int:

@@ -1,0 +1,162 @@
+"""Checking a host: a test word in a project's instructions, which a process of its own takes out whatever happens."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from subprocess import DEVNULL, Popen
+from time import sleep, time
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from autoreason.errors import AutoreasonError, InvalidInput
+from autoreason.files import ServerUrl, check_output, data_folder, write_atomically
+from autoreason.job_types import HostCheck
+from autoreason.journal import Journal, Question, RunRow
+from autoreason.journal.sqlite import lock_file, make_folder
+from autoreason.run.host import LEASE, check_usable
+from autoreason.run.prepared import ModelChoice, PreparedRun, prepare
+from autoreason.run.result import Result
+from autoreason.settings import HOST
+from autoreason.studies.host_check import BRIEF, TOO_LATE
+from autoreason.task import Task
+
+_LINE = "The test word of this project is {}. (For `autoreason host check`, which takes this line out again.)"
+
+
+class Canary(Struct, frozen=True, kw_only=True):
+    """A test word and the file it is in; kept on disk from before it is written until it is out again."""
+
+    word: str
+    file: str
+    original: bytes | None
+    until: float
+    journal: str = ""
+    """Where the question is asked; empty before that."""
+
+    @property
+    def content(self) -> bytes:
+        before = self.original or b""
+        end = b"\n" if before and not before.endswith(b"\n") else b""
+        return before + end + f"{_LINE.format(self.word)}\n".encode()
+
+    def is_over(self) -> bool:
+        """Whether the answer is there, or nobody has the question any more."""
+        asked: list[Question] = []
+        if self.journal:
+            with Journal.open(self.journal, create=False) as book:
+                if run := self._run(book):
+                    asked = book.questions(run.id)
+                    if run.finished or any(each.answer is not None for each in asked):
+                        return True
+        return time() >= max((each.held_until or self.until for each in asked), default=self.until)
+
+    def take_out(self) -> None:
+        """Leave the file as it was, and with what its person changed meanwhile."""
+        # First of all: an answer that comes later says nothing of the word.
+        with suppress(AutoreasonError), Journal.open(self.journal, create=False) as book:
+            for each in book.questions(run.id) if (run := self._run(book)) else ():
+                book.answer_question(each.token, TOO_LATE, check_usable)
+        file = Path(self.file)
+        if file.exists():
+            now, left = file.read_bytes(), self.original
+            if now != self.content:
+                left = re.sub(rb"(?m)^.*%b.*\n?" % self.word.encode(), b"", now)
+            is_kept = left or self.original is not None
+            write_atomically(file, left or b"") if is_kept else file.unlink()
+        _path(self.word).unlink(missing_ok=True)
+
+    def _run(self, book: Journal) -> RunRow | None:
+        checks = ((each, book.story(each.id).job) for each in book.iter_runs(search=BRIEF))
+        found = (run for run, job in checks if isinstance(job, HostCheck) and job.word == self.word)
+        return next(found, None)
+
+
+def put_word(file: Path) -> Canary:
+    """Have a test word put into a file, by a process that takes it out after an answer or a quarter of an hour."""
+    check_output(file, "FILE")
+    path = os.path.realpath(file)
+    if any(each.file == path for each in _pending()):
+        raise InvalidInput(f"a check of {file} is under way; finish it, or wait until it is over")
+    before = Path(path).read_bytes() if file.exists() else None
+    word = f"canary-{secrets.token_hex(4)}"
+    canary = Canary(word=word, file=path, original=before, until=time() + LEASE)
+    _keep(canary)
+    command = [sys.executable, "-m", "autoreason.agents.canary", word]
+    watcher = Popen(command, -1, None, DEVNULL, DEVNULL, DEVNULL, cwd="/", start_new_session=True)
+    # That one writes it, as it alone knows that nobody else takes the word out.
+    while not (file.exists() and word.encode() in file.read_bytes()):
+        if watcher.poll() is not None:
+            restore()
+            raise InvalidInput(f"the test word could not be put into {file}; choose another file")
+        sleep(0.02)
+    watcher.returncode = 0  # It outlives this process.
+    return canary
+
+
+def prepare_check(word: str, named: str, journal: str | None) -> PreparedRun[Result]:
+    """The question to one fresh context, for a session that was shown the word."""
+    found = next((each for each in _pending() if each.word == word), None)
+    if found is None or time() > found.until - 5:
+        raise InvalidInput("no check waits for this word; copy it as it is, or check FILE again")
+    with Journal.open(journal, create=False) as book:
+        place = book.place.url if isinstance(book.place, ServerUrl) else str(book.place)
+    _keep(replace(found, journal=place, until=time() + LEASE))
+    return prepare(
+        Task(brief=BRIEF),
+        ModelChoice.judging(f"{HOST}/{named}", {}),
+        {"budget": {"calls": 1}, "journal": journal},
+        HostCheck(word=word, file=found.file, folder=str(Path.cwd())),
+    )
+
+
+def restore() -> None:
+    """Take out every word whose process is gone."""
+    for each in _pending():
+        _if_alone(each.word, Canary.take_out)
+
+
+def _if_alone(word: str, work: Callable[[Canary], None]) -> None:
+    """Do it with a word that is pending, unless another process is at it."""
+    with lock_file(_path(word, "lock"), 0) as lock:
+        for each in _pending():
+            if lock is not None and each.word == word:
+                work(each)
+
+
+def _watch(canary: Canary) -> None:
+    file = Path(canary.file)
+    if (file.read_bytes() if file.exists() else None) == canary.original:
+        write_atomically(file, canary.content)
+        while not canary.is_over():
+            sleep(0.2)
+            canary = next((each for each in _pending() if each.word == canary.word), canary)
+    canary.take_out()
+
+
+def _path(word: str, kind: str = "json") -> Path:
+    return data_folder() / "canaries" / f"{word}.{kind}"
+
+
+def _keep(canary: Canary) -> None:
+    make_folder(_path(canary.word).parent)
+    write_atomically(_path(canary.word), msgspec.json.encode(canary), private=True)
+
+
+def _pending() -> list[Canary]:
+    found = []
+    for each in sorted(_path("").parent.glob("canary-*.json")):
+        with suppress(FileNotFoundError):
+            found.append(msgspec.json.decode(each.read_bytes(), type=Canary))
+    return found
+
+
+if __name__ == "__main__":
+    _if_alone(sys.argv[1], _watch)
