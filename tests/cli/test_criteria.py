@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.cli.inside import Inside
+from tests.pages.plays import unpack
 
 BRIEF = "---\ncriteria: accurate\n---\nExplain tides.\n"
 RUN = (
@@ -27,7 +28,7 @@ def test_criteria_and_grades_are_shown_wherever_a_run_is(inside: Inside) -> None
     said = inside(
         "run", "brief.md", *RUN, "--criterion", "kind: warm words", "--criterion", "short"
     )
-    assert "Criteria   kind: warm words · short" in said.err
+    assert "Criteria   accurate · kind: warm words · short" in said.err
     faults = "".join(inside("show", "last", "--round", str(number)).out for number in (1, 2))
     assert "[kind]" in faults or "[short]" in faults
     evidence = inside("show", "@2", "--evidence").out
@@ -35,17 +36,20 @@ def test_criteria_and_grades_are_shown_wherever_a_run_is(inside: Inside) -> None
     assert "(grades: " in evidence
     inside("show", "last", "--html", "run.html")
     page = (inside.folder / "run.html").read_text()
-    assert "Criteria: kind: warm words · short" in page
-    assert "[kind]" in page or "[short]" in page
+    assert "Criteria: accurate · kind: warm words · short" in page
+    faults = str(unpack(page))
+    assert "[kind]" in faults or "[short]" in faults
     inside("export", "last", "out")
-    assert (inside.folder / "out" / "criteria.md").read_text() == "- kind: warm words\n- short\n"
+    assert (inside.folder / "out" / "criteria.md").read_text() == (
+        "- accurate\n- kind: warm words\n- short\n"
+    )
 
 
 def test_texts_are_judged_by_criteria_and_a_run_by_its_own(inside: Inside) -> None:
     brief = inside.write("brief.md", BRIEF)
     texts = [inside.write(name, f"{name} is high.") for name in ("a.md", "b.md")]
     asked = ("-m", "echo/echo", "--judges", "3", "--dry-run", "--json")
-    for given, criteria in (((), ["accurate"]), (("--criterion", "short"), ["short"])):
+    for given, criteria in (((), ["accurate"]), (("--criterion", "short"), ["accurate", "short"])):
         said = inside("judge", brief, *texts, *asked, *given).json
         assert said["task"]["criteria"] == criteria
         assert "- " + criteria[0] in said["request"]["messages"][1]["text"]

@@ -46,7 +46,7 @@ RETIRED = {
 
 _ADDRESS = re.compile(rf"(?<![\w/.])(?:{'|'.join(PROVIDERS)})/[a-z0-9][\w.:-]*")
 _NAME = re.compile(
-    r"(?<![\w/.-])(?!claude-code/|gemini-cli/)(?:claude|gpt|gemini|grok|kimi|glm)-[a-z0-9][\w.-]*"
+    r"(?<![\w/.-])(?!claude-code|gemini-cli)(?:claude|gpt|gemini|grok|kimi|glm)-[a-z0-9][\w.-]*"
 )
 
 

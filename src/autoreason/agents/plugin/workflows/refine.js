@@ -1,7 +1,8 @@
 export const meta = {
   name: "refine",
   description: "Improve a text in a blind tournament that fresh subagents answer",
-  whenToUse: "When a text is to be improved by autoreason; args: {brief: FILE, options: '--draft mine.md'}",
+  whenToUse:
+    "When a text is to be improved by autoreason; args: {brief: FILE, options: '--draft mine.md'}",
   phases: [{ title: "Tournament" }],
 };
 
@@ -17,11 +18,14 @@ const standing = {
 };
 
 const host = (command) =>
-  agent(`Run \`autoreason host ${command} --json\` and return the JSON that it prints, nothing else.`, {
-    schema: standing,
-    effort: "low",
-    label: command,
-  });
+  agent(
+    `Run \`autoreason host ${command} --json\` and return the JSON that it prints, nothing else.`,
+    {
+      schema: standing,
+      effort: "low",
+      label: command,
+    },
+  );
 
 const { brief, options = "" } = typeof args === "string" ? { brief: args } : args;
 let now = await host(`start ${brief} --call-limit 60 ${options}`);
