@@ -58,7 +58,7 @@ def test_answerers_get_a_token_and_two_tools(program: str) -> None:
 
 
 @pytest.mark.slow
-@cases("program", [*AGENTS])
+@pytest.mark.parametrize("program", AGENTS)
 def test_subagents_of_the_real_program_answer_a_whole_run(program: str, tmp_path: Path) -> None:
     found = alone("tests.agents.real_agents", program, tmp_path / program)
     if os.environ.get("AUTOREASON_RECORD"):
