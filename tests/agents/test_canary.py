@@ -22,6 +22,9 @@ from autoreason.agents.canary import prepare_check
 from autoreason.errors import InvalidInput
 
 BEFORE = b"Rules of this project.\nShort texts, please."
+REST = (
+    b" word of this project is . (For `autoreason host check`, which takes this line out again.)\n"
+)
 _STEPS = {
     "open",
     "os.rename",
@@ -135,6 +138,8 @@ def test_a_session_that_is_killed_as_it_asks_leaves_the_word_to_its_process(file
         alive = not killed_at(step, lambda: prepare_check(begun.word, "agent", None))
         (left,) = canary._pending()
         assert file.read_bytes() == left.content == begun.content
+        # The user agreed to a quarter of an hour, however often a session asks.
+        assert left.until == begun.until
         if alive:
             break
     assert step > 2
@@ -147,7 +152,10 @@ def test_a_session_that_is_killed_as_it_asks_leaves_the_word_to_its_process(file
     ("change", "after"),
     [
         (lambda now: now + b"More.\n", BEFORE + b"\nMore.\n"),
-        (lambda now: now.replace(b"Short", b"Long"), BEFORE.replace(b"Short", b"Long") + b"\n"),
+        (lambda now: now.replace(b"Short", b"Long"), BEFORE.replace(b"Short", b"Long")),
+        (lambda now: now.replace(b"\nThe test", b" The test"), BEFORE + b"\n"),
+        (lambda now: now.replace(b" which", b"\nwhich") + b"More.\n", BEFORE + b"\nMore.\n"),
+        (lambda now: now.replace(b"The test", b"Mine. Your"), BEFORE + b"\nMine. Your" + REST),
         (lambda now: now.replace(b"\n", b"\r\n"), BEFORE.replace(b"\n", b"\r\n") + b"\r\n"),
         (lambda _: b"All new.", b"All new."),
         (lambda _: None, None),
@@ -160,3 +168,35 @@ def test_what_a_person_changes_meanwhile_stays(
     file.unlink() if (new := change(begun.content)) is None else file.write_bytes(new)
     canary.restore()
     assert (file.read_bytes() if file.exists() else None) == after
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to(path.name), os.mkdir])
+def test_only_a_plain_file_is_written(file: Path, make: Callable[[Path], object]) -> None:
+    make(other := file.with_name("AGENTS.md"))
+    before = other.lstat()
+    with pytest.raises(InvalidInput):
+        canary.put_word(other)
+    assert other.lstat().st_mode == before.st_mode
+
+
+def test_a_file_of_two_names_stays_one(file: Path) -> None:
+    file.with_name("AGENTS.md").hardlink_to(file)
+    with pytest.raises(InvalidInput, match="several names"):
+        canary.put_word(file)
+    assert file.samefile(file.with_name("AGENTS.md"))
+
+
+def test_the_word_is_taken_out_where_the_record_cannot_be_read(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "journal.db").write_bytes(b"no journal" * 5000)
+    begun = replace(begin(file, 0.3), journal=str(tmp_path / "journal.db"))
+    canary._keep(begun)
+    canary._if_alone(begun.word, canary._watch)
+    assert file.read_bytes() == BEFORE
+
+
+def test_a_folder_in_place_of_the_file_keeps_no_command_from_its_work(file: Path) -> None:
+    begin(file, 60.0)
+    file.unlink()
+    file.mkdir()
+    canary.restore()
+    assert not canary._pending()

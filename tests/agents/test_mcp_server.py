@@ -170,6 +170,7 @@ async def test_what_cannot_be_used_is_refused_in_a_sentence_that_tells_nothing_e
                 ("`rounds` must be a whole number", "refine", SHORT | {"rounds": "two"}),
                 ("unknown argument `max_words`; known are", "refine", SHORT | {"max_words": 9}),
                 ("unknown key `max_word`", "refine", SHORT | {"limits": {"max_word": 9}}),
+                ("cannot name code", "refine", SHORT | {"limits": {"checks": ["own.py:check"]}}),
                 ("openai/gpt-5-mini may cost money; ", "refine", SHORT | {"model": PRICED}),
                 ("codex/x may cost money; ", "refine", SHORT | {"judge_models": ["codex/x"]}),
                 ("own.py:Model/x may cost", "refine", SHORT | {"model": "own.py:Model/x"}),

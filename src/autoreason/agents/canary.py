@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.files import ServerUrl, check_output, data_folder, write_atomically
 from autoreason.job_types import HostCheck
-from autoreason.journal import Journal, Question, RunRow
+from autoreason.journal import Journal, RunRow
 from autoreason.journal.sqlite import lock_file, make_folder
 from autoreason.run.host import LEASE, check_usable
 from autoreason.run.prepared import ModelChoice, PreparedRun, prepare
@@ -42,21 +42,26 @@ class Canary(Struct, frozen=True, kw_only=True):
     """Where the question is asked; empty before that."""
 
     @property
+    def added(self) -> bytes:
+        end = b"\n" if self.original and not self.original.endswith(b"\n") else b""
+        return end + f"{_LINE.format(self.word)}\n".encode()
+
+    @property
     def content(self) -> bytes:
-        before = self.original or b""
-        end = b"\n" if before and not before.endswith(b"\n") else b""
-        return before + end + f"{_LINE.format(self.word)}\n".encode()
+        return (self.original or b"") + self.added
 
     def is_over(self) -> bool:
-        """Whether the answer is there, or nobody has the question any more."""
-        asked: list[Question] = []
-        if self.journal:
-            with Journal.open(self.journal, create=False) as book:
-                if run := self._run(book):
-                    asked = book.questions(run.id)
-                    if run.finished or any(each.answer is not None for each in asked):
-                        return True
-        return time() >= max((each.held_until or self.until for each in asked), default=self.until)
+        """Whether the answer is there, or the time that its person agreed to has passed."""
+        if time() >= self.until:
+            return True
+        if not self.journal:
+            return False
+        # A record that cannot be read now may be read later.
+        with suppress(AutoreasonError), Journal.open(self.journal, create=False) as book:
+            if run := self._run(book):
+                asked = book.questions(run.id)
+                return run.finished or any(each.answer is not None for each in asked)
+        return False
 
     def take_out(self) -> None:
         """Leave the file as it was, and with what its person changed meanwhile."""
@@ -65,12 +70,15 @@ class Canary(Struct, frozen=True, kw_only=True):
             for each in book.questions(run.id) if (run := self._run(book)) else ():
                 book.answer_question(each.token, TOO_LATE, check_usable)
         file = Path(self.file)
-        if file.exists():
-            now, left = file.read_bytes(), self.original
-            if now != self.content:
-                left = re.sub(rb"(?m)^.*%b.*\n?" % self.word.encode(), b"", now)
+        if file.is_file():
+            left = file.read_bytes().removesuffix(self.added)
+            if self.word.encode() in left:
+                # Its person or a formatter changed what is around it.
+                said = rb"\s+".join(map(re.escape, self.added.split()))
+                left = re.sub(rb"(?m)^%b\r?\n?|[ \t]*%b" % (said, said), b"", left)
+                left = left.replace(self.word.encode(), b"")
             is_kept = left or self.original is not None
-            write_atomically(file, left or b"") if is_kept else file.unlink()
+            write_atomically(file, left) if is_kept else file.unlink()
         _path(self.word).unlink(missing_ok=True)
 
     def _run(self, book: Journal) -> RunRow | None:
@@ -83,6 +91,8 @@ def put_word(file: Path) -> Canary:
     """Have a test word put into a file, by a process that takes it out after an answer or a quarter of an hour."""
     check_output(file, "FILE")
     path = os.path.realpath(file)
+    if os.path.lexists(path) and not (Path(path).is_file() and Path(path).stat().st_nlink == 1):
+        raise InvalidInput(f"{file} is not a file, or one with several names; choose another file")
     if any(each.file == path for each in _pending()):
         raise InvalidInput(f"a check of {file} is under way; finish it, or wait until it is over")
     before = Path(path).read_bytes() if file.exists() else None
@@ -108,7 +118,7 @@ def prepare_check(word: str, named: str, journal: str | None) -> PreparedRun[Res
         raise InvalidInput("no check waits for this word; copy it as it is, or check FILE again")
     with Journal.open(journal, create=False) as book:
         place = book.place.url if isinstance(book.place, ServerUrl) else str(book.place)
-    _keep(replace(found, journal=place, until=time() + LEASE))
+    _keep(replace(found, journal=place))
     return prepare(
         Task(brief=BRIEF),
         ModelChoice.judging(f"{HOST}/{named}", {}),

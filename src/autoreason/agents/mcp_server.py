@@ -113,6 +113,8 @@ class Tools:
         Gives a token for each question; see to them, then call `next`. With a provider's model it goes on by itself:
         `status` says how far it is.
         """
+        if "checks" in (limits or {}):
+            raise InvalidInput("`limits` cannot name code; leave `checks` out")
         chosen: Any = {**host.DEFAULTS} if provider_of(model) == HOST else {}
         chosen |= {"passes": rounds} if rounds else {}
         chosen |= {"draft": draft, "facts": facts, "criteria": criteria, "contract": limits}

@@ -15,11 +15,13 @@ from typing import Any
 import pytest
 from examples import host_agent
 from examples.host_agent import reply_to
+from msgspec.structs import replace
 from tests.cli.conftest import Shell
 from tests.cli.inside import Inside, Said
 from tests.cli.test_startup import imported
 from tests.patience import until
 
+from autoreason.agents import canary
 from autoreason.journal import Journal
 from autoreason.run.host import LEASE
 
@@ -252,10 +254,10 @@ def test_a_check_says_whether_a_fresh_context_sees_the_instructions(
         assert f"{model}; project instructions {says}" in " ".join(said.split())
 
 
-def test_an_answer_after_the_lease_tests_nothing(desk: Desk, inside: Inside) -> None:
+def test_an_answer_after_its_time_tests_nothing(desk: Desk, inside: Inside) -> None:
     run, token = ask(desk, put_word(desk))
-    with Journal.open(inside.folder / "journal.db", create=False) as book:
-        book.take_question(token, time.time() + 0.1, lambda _: None)
+    (begun,) = canary._pending()
+    canary._keep(replace(begun, until=time.time() + 0.1))
     until(lambda: restored(desk))
     assert "answered already" in desk.answer(token, "NONE").sentence
     inside("host", "next", run)
