@@ -169,7 +169,7 @@ def plainly(error: Exception, kind: Any) -> str:
     named = f"`{key}`" if key else "it"
     if found := _FIELD.fullmatch(what):
         inside = f" in `{key}`" if key else ""
-        return f"{'there is no' if found[1] else 'unknown key'} {found[2]}{inside}"
+        return f"{found[2]} is missing{inside}" if found[1] else f"unknown key {found[2]}{inside}"
     if found := _CHOICE.fullmatch(what):
         return f"{named} must be {_describe_choices(kind, where)}, not {found[1]}"
     if what.startswith("Expected "):

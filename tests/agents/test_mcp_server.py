@@ -118,7 +118,7 @@ async def test_two_agents_with_servers_of_their_own_answer_a_whole_tournament(sh
         assert {*listed["take"].input_schema["properties"]} == {"token", "page"}
         assert listed["answer"].input_schema["required"] == ["token", "text"]
         began = await one("refine", **SHORT, limits={"max_words": 90})
-        assert began.keys() == {"run", "status", "open", "done", "says"}
+        assert began.keys() == {"run", "status", "open", "done", "says", "limits"}
         done = await play([one, other], began)
         assert (done["status"], done["open"]) == ("capped", [])
         run = done["run"]
@@ -163,7 +163,7 @@ async def test_what_cannot_be_used_is_refused_in_a_sentence_that_tells_nothing_e
             token = (await agent("refine", **SHORT))["open"][0]
             refused: list[tuple[str, str, dict[str, Any]]] = [
                 ("unknown tool `resume`", "resume", {}),
-                ("there is no `brief`", "refine", {}),
+                ("`brief` is missing", "refine", {}),
                 ("give the words of the brief", "refine", SHORT | {"brief": "brief.md"}),
                 ("`call_limit` is 0; give a number from 1", "refine", SHORT | {"call_limit": 0}),
                 ("`call_limit` is 3, and this run needs", "refine", SHORT | {"call_limit": 3}),

@@ -205,7 +205,7 @@ def test_a_set_killed_while_programs_run_goes_on_where_it_was(shared: Path, tmp_
 @pytest.mark.parametrize(
     ("problem", "said"),
     [
-        ({"id": "x"}, "^problem 'x': there is no `statement`"),
+        ({"id": "x"}, "^problem 'x': `statement` is missing"),
         ({"id": "x", "solution": print}, "^the problem cannot be written as JSON"),
     ],
 )

@@ -7,12 +7,15 @@ from time import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.characters import is_blank
 from autoreason.errors import InvalidInput
 from autoreason.events import FINISHED
 from autoreason.exchange import Request
+from autoreason.job_types import HostCheck, JobType
 from autoreason.journal import Journal, Question
+from autoreason.limits import limits_kept
 from autoreason.report.numbers import count, duration
 
 if TYPE_CHECKING:
@@ -60,8 +63,8 @@ def answer(journal: Journal, token: str, text: str) -> None:
         raise InvalidInput("the answer is empty; give what was asked for")
     task, settings = journal.task(question.run), journal.settings(question.run)
     criteria = task.criterion_names if task else ()
-    of_programs = settings is not None and settings.job.writes == "programs"
-    if not _is_readable(journal.request_of(question), text, criteria, of_programs):
+    job = settings.job if settings else None
+    if not _is_readable(journal.request_of(question), text, criteria, job):
         raise InvalidInput("this cannot be read; answer again, in the form the prompt ends with")
     journal.answer_question(token, text, check_usable)
 
@@ -102,7 +105,9 @@ def _pages(text: str) -> list[str]:
     return pages
 
 
-def _is_readable(request: Request, text: str, criteria: tuple[str, ...], of_programs: bool) -> bool:
+def _is_readable(
+    request: Request, text: str, criteria: tuple[str, ...], job: JobType | None
+) -> bool:
     """Whether the reader that awaits the answer finds in it what it looks for."""
     from autoreason.parsing.ballots import rests_on_length
     from autoreason.parsing.critiques import read_critique
@@ -120,7 +125,11 @@ def _is_readable(request: Request, text: str, criteria: tuple[str, ...], of_prog
             return rests_on_length(text) is not None
         case "list":
             return bool(read_list(text))
-        case "author" | "reviser" | "synthesizer" if of_programs:
+        case "judge" if isinstance(job, HostCheck):
+            from autoreason.studies.host_check import found_in
+
+            return found_in(text, job.word) != "not tested"
+        case "author" | "reviser" | "synthesizer" if job and job.writes == "programs":
             from autoreason.programs.examination import read_program
 
             return read_program(text) is not None
@@ -145,6 +154,10 @@ class Standing(Struct, frozen=True, omit_defaults=True):
     """What it came to, where it is done."""
     path: str | None = None
     """Where that was written."""
+    limits: list[str] = []
+    """What code checks of the text; only before the first answer."""
+    not_understood: list[str] = []
+    """Phrases of the brief that look like limits and are none."""
 
 
 def given_up(question: Question, now: float) -> bool:
@@ -178,4 +191,9 @@ def standing(result: Result, journal: Journal, path: str | None = None) -> Stand
         taken = len(asked) - len(free)
         says = f"{count(len(free), 'question')} to be answered"
         says += f", and {taken:,} taken but not answered yet" if taken else ""
-    return Standing(row.id, row.state, free, row.finished, says, text, path)
+    found = Standing(row.id, row.state, free, row.finished, says, text, path)
+    task = result.story.task
+    if task is None or result.calls or result.story.writes != "text":
+        return found
+    unread = [each.phrase for each in limits_kept(task.contract, task.brief) if not each.keys]
+    return replace(found, limits=[*task.rules(short=True)], not_understood=unread)

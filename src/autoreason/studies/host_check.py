@@ -43,11 +43,15 @@ class HostCheckJob(Job):
         (judge,) = self.settings.models.judges
         request = self.context.request("judge", "check", judge, _QUESTION)
         answer = (await self.context.ask(request)).text
-        found: Blindness = "not seen" if re.search(r"\bNONE\b", answer) else "not tested"
-        if self.settings.job_as(HostCheck).word in answer:
-            found = "seen"
-        self.emit(HostChecked(found=found))
+        self.emit(HostChecked(found=found_in(answer, self.settings.job_as(HostCheck).word)))
         return self.finish(host_check_report(self.story).conclusion)
+
+
+def found_in(answer: str, word: str) -> Blindness:
+    """What an answer says; not tested where it is neither the word nor NONE."""
+    if word in answer:
+        return "seen"
+    return "not seen" if re.search(r"\bNONE\b", answer) else "not tested"
 
 
 class HostCheckReport(Report, Struct, frozen=True, kw_only=True):

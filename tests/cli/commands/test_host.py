@@ -83,6 +83,25 @@ def test_a_whole_run_is_answered_by_token(desk: Desk, inside: Inside) -> None:
     assert not shown["settings"]["early_stop"]
 
 
+def test_what_is_checked_is_said_before_the_first_question_is_answered(
+    desk: Desk, inside: Inside
+) -> None:
+    brief = "Explain tides to visitors, at most 80 words. 3 titles, max. 9 words each."
+    start = ("host", "start", brief, *LIMIT, *SHORT)
+    began = inside(*start, "--json").json
+    assert began["limits"] == ["At most 80 words."]
+    (unread,) = began["not_understood"]
+    assert "9 words" in unread
+    said = inside(*start).err
+    assert "limits: At most 80 words." in said
+    assert f"not understood as limits: {unread}" in said
+    assert re.search("; then autoreason host next [0-9]+-[a-z]+-[a-z]+", said)
+    (token,) = began["open"]
+    inside("host", "take", token)
+    desk.answer(token, "The moon pulls the sea up and lets it go.")
+    assert "limits" not in inside("host", "next", began["run"], "--json").json
+
+
 def test_what_a_host_says_of_itself_is_marked_as_that(desk: Desk, inside: Inside) -> None:
     run = inside(*START, "--name", "opus-4.5", "--json").json["run"]
     desk.play(run)
@@ -233,13 +252,14 @@ def restored(desk: Desk) -> bool:
 
 @pytest.mark.parametrize(
     ("answer", "found"),
-    [("{}", "seen"), ("NONE", "not seen"), ("I cannot say.", "not tested")],
+    [("{}", "seen"), ("NONE", "not seen")],
 )
 def test_a_check_says_whether_a_fresh_context_sees_the_instructions(
     desk: Desk, inside: Inside, answer: str, found: str
 ) -> None:
     word = put_word(desk)
     run, token = ask(desk, word)
+    assert "cannot be read" in desk.answer(token, "I cannot say.").sentence
     desk.answer(token, answer.format(word))
     until(lambda: restored(desk))
     assert inside("host", "next", run, "--json").json["done"]

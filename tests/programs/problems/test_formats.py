@@ -143,7 +143,7 @@ def test_the_function_that_is_called_is_found(asserts: str, solution: str, name:
         (read_mbpp, mbpp(test_list=["assert f(1) =="]), "`entry_point`"),
         (read_mbpp, mbpp(test_list="assert f(1)"), "`test_list` must be a list"),
         (read_humaneval, humaneval(test="def check("), "test 3 is not valid Python"),
-        (read_humaneval, humaneval(test=None), "there is no `test`"),
+        (read_humaneval, humaneval(test=None), "`test` is missing"),
         (read_contest, contest(input_file="tides.in"), "only streams are judged"),
         (read_contest, contest(public_tests={"input": ["1"]}), "some tests have no output"),
         (read_contest, contest(public_tests=3), "`public_tests` must be"),
@@ -160,7 +160,7 @@ def test_the_function_that_is_called_is_found(asserts: str, solution: str, name:
             method(public_test_cases='[{"input": "x", "output": "1"}]'),
             "values of a test are not JSON",
         ),
-        (read_livecodebench, method(question_content=None), "there is no `question_content`"),
+        (read_livecodebench, method(question_content=None), "`question_content` is missing"),
     ],
 )
 def test_a_broken_record_is_one_sentence(read: Any, record: dict[str, Any], said: str) -> None:

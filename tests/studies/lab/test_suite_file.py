@@ -45,7 +45,7 @@ def test_a_suite_has_its_tasks_arms_comparisons_and_limits(tmp_path: Path) -> No
 
 
 WRONG = {
-    "tasks:\n  tides: Explain tides.\n": ("", "line 1, column 1: there is no `tasks`"),
+    "tasks:\n  tides: Explain tides.\n": ("", "line 1, column 1: `tasks` is missing"),
     "name: tides\n": ("name: high tides\n", "line 1, column 1: names have up to 40 letters"),
     "  tides: Explain": ("  high tides: Explain", "line 3, column 1: names have up to 40 letters"),
     "seed: 3": ("sead: 3", "line 2, column 1: unknown key `sead`"),

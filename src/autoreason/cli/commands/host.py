@@ -203,5 +203,8 @@ def _show(result: Result, options: OutputOptions, _: object = None) -> int:
         outcome.print_json(found)
     elif not result.finished:
         click.echo("".join(f"{token}\n" for token in found.open), nl=False)
-        print_message(f"autoreason: {found.says}")
+        said = {"limits": found.limits, "not understood as limits": found.not_understood}
+        print_message(*(f"{name}: {' · '.join(each)}" for name, each in said.items() if each))
+        then = f"; then autoreason host next {found.run}" if found.status == "waiting" else ""
+        print_message(f"autoreason: {found.says}{then}")
     return status
