@@ -443,6 +443,17 @@ async def test_texts_that_break_as_much_of_the_contract_are_judged() -> None:
 RISKS = Contract(sections=("Risks",), max_words=900)
 
 
+async def test_why_a_run_ended_at_its_drafts_is_said_of_the_one_that_comes_closest() -> None:
+    lengths = iter(range(60, 30, -1))
+    too_long = {
+        role: lambda _: document(" ".join(["tide"] * next(lengths)))
+        for role in ("author", "reviser")
+    }
+    played = await play(too_long, contract=Contract(max_words=5))
+    (broken,) = played.delivered.violations
+    assert played.delivered.reason == f"none of 10 texts kept the contract: {broken.message}"
+
+
 async def test_a_limit_that_no_draft_keeps_ends_the_run_before_the_first_pass() -> None:
     played = await play(contract=RISKS, k=3)
     assert (played.delivered.status, played.delivered.ended_by) == ("capped", "contract")

@@ -94,11 +94,11 @@ def _contract_never_kept(story: Story, settings: Settings) -> str:
     tried = tried or any(each.decided and each.decided.winner for each in story.passes)
     if not tried or not all(breaches):
         return ""
-    first, *others = ({_limit(each): each for each in broken} for broken in breaches)
+    every = [{_limit(each): each for each in broken} for broken in breaches]
     never = [
-        broken.message
-        for name, broken in first.items()
-        if all(name in each and 2 * each[name].words_off >= broken.words_off for each in others)
+        min((each[name] for each in every), key=lambda broken: broken.words_off).message
+        for name, first in every[0].items()
+        if all(name in each and 2 * each[name].words_off >= first.words_off for each in every)
     ]
     if not never:
         return ""
