@@ -35,9 +35,6 @@ _FEWEST_TO_TELL, _SURE = 8, 0.9
 """Words and confidence from which a language counts: of 10,500 pieces of manuals 7 were read wrong."""
 _ENDED = re.compile(r"[.!?…:][\"'”’“»)*_]*\Z")
 _GAP = re.compile(r"\n[ \t]*\n\s*")
-_SENTENCE_GAP = re.compile(
-    rf"{_GAP.pattern}|(?<=[.!?…])[\"'”’“»)*_]*\s+(?=[\"'“„«‘(¿¡*_]*[^\Wa-zß-ÿ_])"
-)
 ORDINAL = re.compile(r"\b(?:im|am|beim|de[mnr]|die|das|vom|zu[mr]) \d{1,2}\.(?=\s)")
 """A German one, whose point ends no sentence: “im 2. Stock”."""
 _ITEM = re.compile(r"^([ \t]*)(?:[-*+•–]|\d{1,3}[.)])[ \t]+(?=\S)", re.MULTILINE)
@@ -230,7 +227,7 @@ def count_paragraphs(text: str) -> int:
 def count_sentences(text: str) -> int:
     prose = HEADING.sub("\n", _ITEM.sub("\n\n", CODE_BLOCK.sub("\n\n", text)))
     bare = pattern("abbreviated").sub("X", ORDINAL.sub("X", prose))
-    return _count_ended(_SENTENCE_GAP.split(bare))
+    return _count_ended(pattern("gap").split(bare))
 
 
 def count_items(text: str) -> int:

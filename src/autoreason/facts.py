@@ -16,11 +16,7 @@ FACT_KINDS: tuple[FactKind, ...] = get_args(FactKind)
 """A wrong one of the first harms most."""
 _MOST_READ = 500_000
 """Characters of a text that are read: few books have more."""
-_SENTENCE_END = re.compile(
-    r"(?<=[.!?…])(?<!\b\d\.)(?<!\b\d\d\.)[^\w\s]*\s+(?=[^a-z\s])|\n\s*(?:\n|[-*#>|]|\d+[.)])\s*"
-)
 _FIGURES = ("numbers", "dates", "money")
-_MADE_OF = {"wk": (7, "d"), "d": (24, "h"), "h": (60, "min"), "min": (60, "s"), "yr": (12, "mo")}
 _MOST_PAIRED, _REACH, _ALIKE = 150, 60, 0.6
 """Facts that are paired by what is around them, in how many characters on each side, and the share of words there that
 must be the same for one to have replaced the other."""
@@ -63,8 +59,8 @@ def find_facts(text: str) -> tuple[Fact, ...]:
 def sentence_of(text: str, place: Fact | tuple[int, int]) -> str:
     """The sentence, or the line where that is shorter, that contains a fact or a passage."""
     start, end = place[-2:]
-    before = _SENTENCE_END.split(text[max(start - 400, 0) : start + 1])[-1][:-1]
-    after = _SENTENCE_END.split(text[end : end + 400], maxsplit=1)[0]
+    before = pattern("ends").split(text[max(start - 400, 0) : start + 1])[-1][:-1]
+    after = pattern("ends").split(text[end : end + 400], maxsplit=1)[0]
     return " ".join(f"{before}{text[start:end]}{after}".split())
 
 
@@ -173,9 +169,9 @@ def _forms(value: str, *, stated: bool = False) -> set[str]:
     for each in values:
         always, _, exact = each.partition(" ")
         found |= {each, f"{always} *"} if stated else {each, always} if exact else {f"{always} *"}
-    number, _, unit = value.partition(" ")
-    while number.isdigit() and unit in _MADE_OF:
-        times, unit = _MADE_OF[unit]
+    (number, _, unit), made_of = value.partition(" "), _tables()["made_of"]
+    while number.isdigit() and unit in made_of:
+        times, unit = made_of[unit]
         found.add(f"{(number := str(times * int(number)))} {unit}")
     return found
 

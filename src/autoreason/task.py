@@ -243,12 +243,11 @@ def read_criteria(given: object, where: str = "", what: str = "criteria") -> tup
 def check_task(task: Task, *, limits_from_brief: bool = False) -> Task:
     """The task, with what it keeps by default, perhaps with limits in its brief's prose; or a refusal."""
     check_fields(task)
-    for name, text in (("brief", task.brief), ("draft", task.draft)):
-        if text is not None and is_blank(text):
-            raise InvalidInput(f"the {name} is empty; write it, in a sentence or a page")
     parts = {"brief": task.brief, "draft": task.draft, "facts": task.facts}
     parts |= {"contract": "".join(task.contract.rules()), "criteria": "".join(task.criteria)}
     for name, text in parts.items():
+        if text is not None and name in ("brief", "draft") and is_blank(text):
+            raise InvalidInput(f"the {name} is empty; write it, in a sentence or a page")
         if text and "\0" in text:
             raise InvalidInput(f"the {name} contains a null; give plain UTF-8 text")
     names = [re.sub(r"[\W_]+", " ", each).strip().casefold() for each in task.criterion_names]

@@ -236,13 +236,14 @@ def end_run(result: Result, options: OutputOptions, console: Console | None) -> 
     else:
         ending = _end_text(result, options)
     file = options.output if story.writes != "files" and ending.text is not None else None
+    notes = [*ending.notes]
+    if options.output and not result.finished and story.writes != "files":
+        notes.append(f"with -o {options.output} it writes the result there")
     with _explain_failure(result, str(file)):
-        if file:
-            if is_word_file(file):
-                lost = write_word_file(ending.text or "", file, story.task)
-                ending = ending._replace(notes=[*ending.notes, *lost])
-            else:
-                write(file, ending.text or "")
+        if file and is_word_file(file):
+            notes += write_word_file(ending.text or "", file, story.task)
+        elif file:
+            write(file, ending.text or "")
     with _explain_failure(result, "to standard output"):
         if options.as_json:
             print_json(result.to_dict())
@@ -252,7 +253,7 @@ def end_run(result: Result, options: OutputOptions, console: Console | None) -> 
         # What it wrote is out: it has not failed where no one reads standard error.
         with suppress(OSError):
             print_summary([*_summary(result, ending.where), *_next_commands(result)], console)
-            print_message(*ending.notes, *([f"written to {file}"] if file else []))
+            print_message(*notes, *([f"written to {file}"] if file else []))
     elif ending.problem:
         print_message(f"autoreason: {ending.problem}")
     with _explain_failure(result, str(options.html)):
@@ -296,16 +297,10 @@ def _end_text(result: Result, options: OutputOptions) -> Ending:
         status = CONTRACT_BROKEN if options.fail_on_contract else status
     from autoreason.run.experience import find_experience
 
-    story, notes = result.story, _later(result, options)
+    story, notes = result.story, list[str]()
     if story.settings and story.task and result.finished:
-        notes += find_experience(result.journal, story.settings, story.task, story.text)
+        notes = find_experience(result.journal, story.settings, story.task, story.text)
     return Ending(status, text, problem, notes)
-
-
-def _later(result: Result, options: OutputOptions) -> list[str]:
-    """How a run that is not over writes its file."""
-    wanted = options.output and not result.finished
-    return [f"with -o {options.output} it writes the result there"] if wanted else []
 
 
 def _end_program(solution: Solution, options: OutputOptions) -> Ending:
@@ -313,7 +308,6 @@ def _end_program(solution: Solution, options: OutputOptions) -> Ending:
     if not solution.finished:
         again = f" -o {options.output}" if options.output else ""
         problem = f"{solution.conclusion}; {how_to_go_on(solution.run, solution.story, again)}"
-        notes = _later(solution, options)
     elif program is None:
         problem = solution.solved[-1].reason if solution.solved else solution.reason
         if options.output:

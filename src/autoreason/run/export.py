@@ -90,9 +90,8 @@ def export_changes(story: Story, file: Path) -> list[str]:
 
 
 def _files(run: str, story: Story, journal: Journal) -> dict[str, str]:
-    summary = recorded_result(journal.row(run), story, journal).to_dict()
-    more = {"version": story.version, "forked_from": story.forked_from}
-    summary |= {**more, "trajectory": story.trajectory}
+    more = {name: getattr(story, name) for name in ("version", "forked_from", "trajectory")}
+    summary = recorded_result(journal.row(run), story, journal).to_dict() | more
     return {**_texts(story), **_calls(run, journal), "run.json": pretty_json(summary)}
 
 
@@ -234,10 +233,9 @@ def _ballot(ballot: BallotCast) -> str:
     shown = ", ".join(f"{label} was {name}" for label, name in names)
     ranking = " > ".join(ballot.ranking) if ballot.ranking else "no valid ballot"
     shown += "; next to the first draft" if ballot.anchored else ""
-    check = ballot.check
-    checked = (
-        f"Checked by {check.model}: {length_check(ballot)}.\n\n{check.reasoning}" if check else ""
-    )
+    checked = ""
+    if check := ballot.check:
+        checked = f"Checked by {check.model}: {length_check(ballot)}.\n\n{check.reasoning}"
     about = f"Judge: {ballot.model}. In order of showing: {shown}."
     return "\n\n".join(filter(None, (f"# {ranking}", about, ballot.reasoning, checked)))
 
@@ -249,9 +247,8 @@ def _calls(run: str, journal: Journal) -> dict[str, str]:
         messages = "\n\n".join(f"## {each.speaker}\n\n{each.text}" for each in asked)
         tokens = f"{reply.usage.total} tokens" if reply.usage.metered else "tokens unknown"
         head = f"{reply.model} · {reply.outcome} · {tokens} · {reply.seconds:.1f} s"
-        files[f"calls/{_file_name(call.request.key)}.md"] = (
-            f"{head}\n\n{messages}\n\n## reply\n\n{reply.text}"
-        )
+        path = f"calls/{_file_name(call.request.key)}.md"
+        files[path] = f"{head}\n\n{messages}\n\n## reply\n\n{reply.text}"
     return files
 
 
