@@ -112,6 +112,11 @@ def test_standard_input_is_a_brief(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_task("-").brief == "Schreib über Köln."
 
 
+def test_a_fact_in_a_list_may_have_a_colon() -> None:
+    task = read_task("---\nfacts:\n  - Price: 5 EUR\n  - It rains.\n---\nWrite it.")
+    assert task.facts == "- Price: 5 EUR\n- It rains."
+
+
 def test_draft_and_facts_come_from_files(tmp_path: Path) -> None:
     draft, facts = write(tmp_path, "A draft.", "draft.md"), write(tmp_path, "A fact.", "facts.md")
     task = read_task("Write it.", draft=Path(draft), facts=Path(facts))

@@ -46,7 +46,7 @@ RETIRED = {
 
 _ADDRESS = re.compile(rf"(?<![\w/.])(?:{'|'.join(PROVIDERS)})/[a-z0-9][\w.:-]*")
 _NAME = re.compile(
-    r"(?<![\w/.-])(?!claude-code|gemini-cli)(?:claude|gpt|gemini|grok|kimi|glm)-[a-z0-9][\w.-]*"
+    r"(?<![\w/.-])(?!(?:claude-code|gemini-cli)(?![\w.-]))(?:claude|gpt|gemini|grok|kimi|glm)-[a-z0-9][\w.-]*"
 )
 
 
@@ -204,25 +204,17 @@ def test_models_known_not_to_keep_to_a_schema_are_asked_in_words() -> None:
 
 
 def test_the_page_on_models_has_the_same_table() -> None:
-    rows = [
-        line.split(" | ") for line in PAGE.read_text("utf-8").splitlines() if "/…` | http" in line
-    ]
-    priced = snapshot().providers
-    assert [
-        (name.strip("| `/…"), base, key, price.rstrip(" |")) for name, base, key, price in rows
-    ] == [
-        (
-            each.name,
-            each.base_url,
-            " or ".join(f"`{name}`" for name in each.key_variables),
-            "free"
-            if each.local
-            else "known"
-            if SAME_PRICES.get(each.name, each.name) in priced
-            else "unknown",
-        )
+    page, priced = PAGE.read_text("utf-8"), snapshot().providers
+    rows = [line.split(" | ") for line in page.splitlines() if "/…` | http" in line]
+    assert [(name.strip("| `/…"), base, key.rstrip(" |")) for name, base, key in rows] == [
+        (each.name, each.base_url, " or ".join(f"`{name}`" for name in each.key_variables))
         for each in PROVIDERS.values()
     ]
+    assert [each.local for each in PROVIDERS.values()][-4:] == [True] * 4
+    assert "The last four cost nothing." in page
+    others = [each.name for each in PROVIDERS.values() if not each.local]
+    unknown = [f"`{name}`" for name in others if SAME_PRICES.get(name, name) not in priced]
+    assert f"Prices of {' and '.join(unknown)} are unknown" in page
 
 
 VARIABLES = ("ACME_API_KEY", "ACME_TOKEN")

@@ -165,11 +165,10 @@ def _find_pace(prepared: PreparedRun[Any]) -> float | None:
         return None
     used = (settings.job.name, *settings.models.all())
     with use_journal(prepared.hooks.get("journal")) as journal:
-        for row in journal.iter_runs(FINISHED, uses=used, page=1):
-            if row.spent.calls < PACED_BY:
-                break
-            return working_time(row.id, journal=journal).seconds / row.spent.calls
-    return None
+        row = next(journal.iter_runs(FINISHED, uses=used, page=1), None)
+        if row is None or row.spent.calls < PACED_BY:
+            return None
+        return working_time(row.id, journal=journal).seconds / row.spent.calls
 
 
 # ---- the text and its model --------------------------------------------------------------------

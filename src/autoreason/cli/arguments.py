@@ -92,11 +92,10 @@ def contract_of(values: dict[str, Any]) -> dict[str, Any]:
 
 def run_options(command: str, values: dict[str, Any]) -> dict[str, Any]:
     """What the options and `--set` give, by the names of the arguments of the function behind a command."""
-    limits = {name: values[option] for name, option in LIMITS.items()}
-    set_limits = {name: limit for name, limit in limits.items() if limit is not None}
+    limits = {name: values[each] for name, each in LIMITS.items() if values[each] is not None}
     taken = {"model", *_OPTIONS[command].__annotations__} - _OF_THE_TASK
     chosen = given(values, *taken)
-    chosen |= {"budget": Budget(**set_limits)} if set_limits else {}
+    chosen |= {"budget": Budget(**limits)} if limits else {}
     if "changes" not in values:
         return chosen
     known = settings_of(command)
