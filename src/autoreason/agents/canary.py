@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import AutoreasonError, InvalidInput
-from autoreason.files import ServerUrl, check_output, data_folder, write_atomically
+from autoreason.files import ServerUrl, check_output, data_folder, write
 from autoreason.job_types import HostCheck
 from autoreason.journal import Journal, RunRow
 from autoreason.journal.sqlite import lock_file, make_folder
@@ -78,7 +78,7 @@ class Canary(Struct, frozen=True, kw_only=True):
                 left = re.sub(rb"(?m)^%b\r?\n?|[ \t]*%b" % (said, said), b"", left)
                 left = left.replace(self.word.encode(), b"")
             is_kept = left or self.original is not None
-            write_atomically(file, left) if is_kept else file.unlink()
+            write(file, left) if is_kept else file.unlink()
         _path(self.word).unlink(missing_ok=True)
 
     def _run(self, book: Journal) -> RunRow | None:
@@ -144,7 +144,7 @@ def _if_alone(word: str, work: Callable[[Canary], None]) -> None:
 def _watch(canary: Canary) -> None:
     file = Path(canary.file)
     if (file.read_bytes() if file.exists() else None) == canary.original:
-        write_atomically(file, canary.content)
+        write(file, canary.content)
         while not canary.is_over():
             sleep(0.2)
             canary = next((each for each in _pending() if each.word == canary.word), canary)
@@ -157,7 +157,7 @@ def _path(word: str, kind: str = "json") -> Path:
 
 def _keep(canary: Canary) -> None:
     make_folder(_path(canary.word).parent)
-    write_atomically(_path(canary.word), msgspec.json.encode(canary), private=True)
+    write(_path(canary.word), msgspec.json.encode(canary), private=True)
 
 
 def _pending() -> list[Canary]:
