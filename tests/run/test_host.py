@@ -296,6 +296,9 @@ async def test_a_question_is_taken_by_one_until_its_lease_is_over(
     refusal(journal, token)
     clock.now += 1
     take(journal, token)
+    # A clock that was set back keeps a question from nobody.
+    clock.now -= 3 * LEASE
+    take(journal, token)
     answer(journal, token, "A machine stands in the hall now. Press the large button.")
     for text in (None, "Another."):
         assert "answered already" in refusal(journal, token, text)
