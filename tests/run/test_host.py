@@ -322,8 +322,12 @@ async def test_three_leases_without_an_answer_pause_the_run_once(
         "a question was taken 3 times and never answered",
     )
     result = await resume(journal, result.run)
-    assert result.status == "waiting"
+    assert (result.status, standing(result, journal).says) == (
+        "waiting",
+        "1 question to be answered",
+    )
     assert answer_all(journal, result.run) == 1
+    assert standing(result, journal).says == "0 questions to be answered"
 
 
 async def test_an_answer_that_its_reader_cannot_read_is_refused_and_the_question_stays_open(

@@ -51,8 +51,13 @@ class Canary(Struct, frozen=True, kw_only=True):
         return (self.original or b"") + self.added
 
     def is_over(self) -> bool:
-        """Whether the answer is there, or the time that its person agreed to has passed."""
-        if time() >= self.until:
+        """Whether the answer is there, the word is gone, or the time that its person agreed to has passed."""
+        file = Path(self.file)
+        if (
+            time() >= self.until
+            or not file.is_file()
+            or self.word.encode() not in file.read_bytes()
+        ):
             return True
         if not self.journal:
             return False

@@ -181,7 +181,7 @@ def standing(result: Result, journal: Journal, path: str | None = None) -> Stand
         text = whole if result.story.writes else "\n".join(result.summary())
     elif row.live:
         says = "a process works on this run; ask again in a moment"
-    elif row.status == "waiting" and asked:
+    elif row.status == "waiting":
         taken = len(asked) - len(free)
         says = f"{count(len(free), 'question')} to be answered"
         says += f", and {taken:,} taken but not answered yet" if taken else ""
