@@ -7,7 +7,8 @@ from autoreason import AutoreasonError, judge, refine
 
 async def get_assert(output: Any, context: dict[str, Any]) -> dict[str, Any]:
     """Passes where judges prefer the output to the variable `reference` beyond chance; `config` is for `judge`."""
-    texts = {"output": str(output), "reference": context["vars"]["reference"]}
+    given = {"output": output, "reference": context["vars"]["reference"]}
+    texts = {name: "" if each is None else str(each) for name, each in given.items()}
     try:
         options = {"pairwise": True, **context.get("config", {})}
         report = (await judge.aio(context["prompt"], texts, **options)).report

@@ -216,6 +216,20 @@ async def test_what_cannot_be_used_is_refused_in_a_sentence_that_tells_nothing_e
     assert (shell.home / "log").read_text() == ""
 
 
+async def test_nobody_reads_which_text_leads_while_questions_wait(shell: Shell) -> None:
+    async with connected(shell) as agent:
+        began = await agent("refine", **SHORT, draft="The sea rises twice a day.")
+        run = began["run"]
+        assert "could read it here" in await agent.refusal("result", run=run)
+        for form in ("text", "report"):
+            with pytest.raises(MCPError, match="could read it here"):
+                await agent.client.read_resource(f"autoreason://run/{run}/{form}")
+        assert "rises" not in json.dumps(await agent("status", run=run))
+        await agent("tell", run=run, message="accept")
+        assert (await agent("next", run=run))["done"]
+        assert (await agent("result", run=run))["text"] == "The sea rises twice a day."
+
+
 async def test_a_program_is_run_on_the_tests_of_a_problem(shell: Shell) -> None:
     tests = [{"input": "2\n", "output": "4\n"}, {"input": "3\n", "output": "6\n"}]
     problem = {"id": "double", "statement": "Print twice the number.", "public_tests": tests}

@@ -68,3 +68,10 @@ def test_it_is_written_whole_or_not_at_all(name: str, tmp_path: Path) -> None:
     assert files[0] == files[-1] or not files[0].exists()
     install(name, tmp_path, force=True)
     assert "my own" not in files[-1].read_text()
+
+
+def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / ".agents/skills/autoreason/SKILL.md/mine").mkdir(parents=True)
+    with pytest.raises(OSError, match="directory") as refused:
+        install("other", tmp_path, force=True)
+    assert Path(refused.value.filename).name == "SKILL.md"

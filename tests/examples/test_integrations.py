@@ -48,7 +48,7 @@ def test_an_adapter_is_short_and_imports_what_is_public(path: Path) -> None:
 promptfoo: Any = load(FOLDER / "promptfoo_autoreason.py")
 
 
-def grade(output: str, reference: str, **config: Any) -> dict[str, Any]:
+def grade(output: Any, reference: Any, **config: Any) -> dict[str, Any]:
     panel = {"model": "echo/echo", "judges": 7, "seed": 3, **config}
     context = {"prompt": BRIEF, "vars": {"reference": reference}, "config": panel}
     found: dict[str, Any] = asyncio.run(promptfoo.get_assert(output, context))
@@ -85,6 +85,12 @@ def test_an_assertion_has_the_share_of_votes_of_its_panel() -> None:
 def test_an_assertion_passes_where_the_output_wins(preferred: str, passes: bool) -> None:
     found = grade(OURS, OTHER, model=preferring(preferred))
     assert (found["pass"], found["score"]) == (passes, float(passes))
+
+
+def test_what_is_missing_is_no_text_and_a_number_is_one() -> None:
+    for texts in ((None, OTHER), (OURS, None)):
+        assert "is empty; there is nothing to judge" in grade(*texts)["reason"]
+    assert grade(7, 42)["metadata"]["votes"]
 
 
 @cases("config", [{"budget": {"calls": 3}}, {"model": ScriptedModel({"judge": "no idea"})}])

@@ -6,7 +6,9 @@ import asyncio
 import json
 import os
 import re
+import signal
 import time
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -242,6 +244,28 @@ def test_it_ends_with_its_children(install: Any, tmp_path: Path, how: str) -> No
     while any(map(lives, ids)) and time.monotonic() < until:
         time.sleep(0.01)
     assert not any(map(lives, ids))
+
+
+@cases("left", ["sleep 600 &", "setsid sleep 600 &", "setsid yes &"])
+def test_an_answer_does_not_wait_for_what_a_program_leaves_running(
+    install: Any, tmp_path: Path, left: str
+) -> None:
+    own = f"cat > /dev/null; echo '{json.dumps(ANSWERED)}'; {left} echo $! > {tmp_path}/id"
+    # More than may be read is no answer.
+    reads = nullcontext() if "sleep" in left else pytest.raises(ProviderFailed)
+    install(own)
+    try:
+        with reads:
+            assert ask(deadline=30.0).text == "an answer"
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(int((tmp_path / "id").read_text()), signal.SIGKILL)
+
+
+def test_an_answer_of_a_thousand_depths_is_one_that_cannot_be_read(install: Any) -> None:
+    install("cat > /dev/null; printf '{\"a\":%.0s' $(seq 9000)")
+    with pytest.raises(ProviderFailed, match="a form that is not known here"):
+        ask()
 
 
 def lives(process: str) -> bool:

@@ -296,6 +296,9 @@ async def test_a_question_is_taken_by_one_until_its_lease_is_over(
     refusal(journal, token)
     clock.now += 1
     take(journal, token)
+    # A clock that was set back keeps a question from nobody.
+    clock.now -= 3 * LEASE
+    take(journal, token)
     answer(journal, token, "A machine stands in the hall now. Press the large button.")
     for text in (None, "Another."):
         assert "answered already" in refusal(journal, token, text)
@@ -319,8 +322,12 @@ async def test_three_leases_without_an_answer_pause_the_run_once(
         "a question was taken 3 times and never answered",
     )
     result = await resume(journal, result.run)
-    assert result.status == "waiting"
+    assert (result.status, standing(result, journal).says) == (
+        "waiting",
+        "1 question to be answered",
+    )
     assert answer_all(journal, result.run) == 1
+    assert standing(result, journal).says == "0 questions to be answered"
 
 
 async def test_an_answer_that_its_reader_cannot_read_is_refused_and_the_question_stays_open(

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import AutoreasonError, InvalidInput
-from autoreason.files import ServerUrl, check_output, data_folder, write_atomically
+from autoreason.files import ServerUrl, check_output, data_folder, write
 from autoreason.job_types import HostCheck
 from autoreason.journal import Journal, RunRow
 from autoreason.journal.sqlite import lock_file, make_folder
@@ -51,8 +51,13 @@ class Canary(Struct, frozen=True, kw_only=True):
         return (self.original or b"") + self.added
 
     def is_over(self) -> bool:
-        """Whether the answer is there, or the time that its person agreed to has passed."""
-        if time() >= self.until:
+        """Whether the answer is there, the word is gone, or the time that its person agreed to has passed."""
+        file = Path(self.file)
+        if (
+            time() >= self.until
+            or not file.is_file()
+            or self.word.encode() not in file.read_bytes()
+        ):
             return True
         if not self.journal:
             return False
@@ -78,7 +83,7 @@ class Canary(Struct, frozen=True, kw_only=True):
                 left = re.sub(rb"(?m)^%b\r?\n?|[ \t]*%b" % (said, said), b"", left)
                 left = left.replace(self.word.encode(), b"")
             is_kept = left or self.original is not None
-            write_atomically(file, left) if is_kept else file.unlink()
+            write(file, left) if is_kept else file.unlink()
         _path(self.word).unlink(missing_ok=True)
 
     def _run(self, book: Journal) -> RunRow | None:
@@ -144,7 +149,7 @@ def _if_alone(word: str, work: Callable[[Canary], None]) -> None:
 def _watch(canary: Canary) -> None:
     file = Path(canary.file)
     if (file.read_bytes() if file.exists() else None) == canary.original:
-        write_atomically(file, canary.content)
+        write(file, canary.content)
         while not canary.is_over():
             sleep(0.2)
             canary = next((each for each in _pending() if each.word == canary.word), canary)
@@ -157,7 +162,7 @@ def _path(word: str, kind: str = "json") -> Path:
 
 def _keep(canary: Canary) -> None:
     make_folder(_path(canary.word).parent)
-    write_atomically(_path(canary.word), msgspec.json.encode(canary), private=True)
+    write(_path(canary.word), msgspec.json.encode(canary), private=True)
 
 
 def _pending() -> list[Canary]:

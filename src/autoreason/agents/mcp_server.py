@@ -172,8 +172,8 @@ class Tools:
         return self._standing(found) | {"rounds": found.passes, **spent}
 
     async def result(self, run: str) -> Any:
-        """The text of a run, also while it is under way, or the report on what was judged; and the evidence."""
-        found = self._result(run)
+        """The text of a run, or the report on what was judged; and the evidence. Not while its questions wait."""
+        found = self._unhidden(run)
         return self._standing(found) | {"summary": found.summary(), "text": self._text(found)}
 
     async def tell(self, run: str, message: str) -> str:
@@ -259,6 +259,16 @@ class Tools:
         story = self._journal.story(row.id)
         return reported_result(recorded_result(row, story, self._journal), self._journal)
 
+    def _unhidden(self, run: str) -> Result:
+        """The same, unless a context that is to judge could read there which text leads."""
+        found = self._result(run)
+        asked = () if found.finished else self._journal.questions(found.run)
+        if any(each.answer is None for each in asked):
+            raise InvalidInput(
+                "judges could read it here while questions wait; see to these first, or `tell` the run to accept"
+            )
+        return found
+
     def _standing(self, found: Result) -> dict[str, Any]:
         """How far a run is, without its text: who hands out tokens does not need it."""
         return plain_values(replace(host.standing(found, self._journal), text=None))
@@ -281,7 +291,7 @@ class Tools:
     async def _read(self, asked: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         if not (named := _RESOURCE.fullmatch(asked.uri)):
             raise InvalidInput("there is no such resource; read autoreason://run/RUN/report")
-        found = self._result(named[1])
+        found = self._unhidden(named[1])
         is_text = named[2] == "text"
         text = self._text(found) if is_text else found.to_markdown(found.about())
         if text is None:

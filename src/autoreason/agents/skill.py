@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from autoreason.errors import InvalidInput
-from autoreason.files import write_atomically
+from autoreason.files import named, write_atomically
 
 _HERE = Path(__file__).parent
 SKILL = _HERE / "plugin/skills/autoreason"
@@ -38,5 +38,6 @@ def install(program: str, folder: Path, *, force: bool = False) -> list[Path]:
             raise InvalidInput(f"{path} was changed; look at it, then replace it with `force`")
     for path, new in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, new)
+        with named(path):
+            write_atomically(path, new)
     return [*files]

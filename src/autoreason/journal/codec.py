@@ -213,10 +213,6 @@ class Question(NamedTuple):
     status: Status
     """Of its run."""
 
-    def held_for(self, now: float) -> float:
-        """Seconds for which it is still somebody's; 0 where it is free."""
-        return max(0.0, (self.held_until or 0.0) - now)
-
 
 class RecordedCall(NamedTuple):
     rowid: int

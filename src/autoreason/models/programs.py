@@ -38,7 +38,9 @@ from autoreason.models.providers import DialectName, Quirks
 _DEADLINE = 900.0
 """Seconds after which a call is given up; a model may reason for minutes."""
 _MAX_OUTPUT = 32 << 20
-_MAX_MESSAGE = 300
+_MAX_SAID, _MAX_MESSAGE = 100_000, 300
+_LAST_WORDS = 1.0
+"""Seconds of silence after which a program that ended has said all; what it left running keeps its output open."""
 _PASSED_ON = frozenset(
     {
         *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TERM"),
@@ -372,15 +374,16 @@ class ProgramModel:
         finally:
             process = await starting
             _kill(process)
-            # What left the group may keep its output open.
-            with suppress(TimeoutError):
-                await asyncio.wait_for(process.communicate(), 5)
+            while process.returncode is None:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+            # What left the group may keep its output open, which nothing public closes.
+            process._transport.close()  # type: ignore[attr-defined]
         try:
             return self._program.read(output, errors)
         except ErrorReply as error:
             return self._without_answer(str(error), error.provider_error.status)
         except UnreadableReply:
-            said = errors.decode("utf-8", "replace").strip()
+            said = errors[-_MAX_SAID:].decode("utf-8", "replace").strip()
             if code == 0 or _UNKNOWN_OPTION.search(said):
                 raise
             return self._without_answer(said or f"it ended with {code}", None)
@@ -457,7 +460,7 @@ def _output(*command: str) -> bytes:
 
 
 def _json(text: bytes) -> dict[str, Any]:
-    with suppress(msgspec.DecodeError, UnicodeDecodeError):
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         content = msgspec.json.decode(text)
         if isinstance(content, dict):
             return content
@@ -466,10 +469,17 @@ def _json(text: bytes) -> dict[str, Any]:
 
 async def _read(process: Process, stream: asyncio.StreamReader | None) -> bytes:
     found = bytearray()
-    while stream and (chunk := await stream.read(1 << 16)):
+    while stream and len(found) <= _MAX_OUTPUT:
+        try:
+            chunk = await asyncio.wait_for(stream.read(1 << 16), _LAST_WORDS)
+        except TimeoutError:
+            if process.returncode is None:
+                continue
+            break
+        if not chunk:
+            return bytes(found)
         found += chunk
-        if len(found) > _MAX_OUTPUT:
-            _kill(process)
+    _kill(process)
     return bytes(found)
 
 

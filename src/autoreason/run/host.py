@@ -49,7 +49,7 @@ def take(journal: Journal, token: str, page: int = 1) -> Prompt:
         journal.take_question(
             token, now + LEASE, lambda found: _check_free(check_usable(found), now)
         )
-    elif not question.held_for(now):
+    elif not _held_for(question, now):
         raise InvalidInput("begin with the first page: nobody has this question now")
     return Prompt(pages[page - 1], page, len(pages))
 
@@ -80,8 +80,15 @@ def check_usable(question: Question | None) -> Question:
     return question
 
 
+def _held_for(question: Question, now: float) -> float:
+    """Seconds for which it is still somebody's; 0 where it is free."""
+    left = (question.held_until or 0.0) - now
+    # None is that long, unless the clock was wrong when it began.
+    return left if 0 < left < 2 * LEASE else 0.0
+
+
 def _check_free(question: Question, now: float) -> None:
-    if left := question.held_for(now):
+    if left := _held_for(question, now):
         raise InvalidInput(f"this question is taken; it is free again in {duration(left)}")
 
 
@@ -162,7 +169,7 @@ class Standing(Struct, frozen=True, omit_defaults=True):
 
 def given_up(question: Question, now: float) -> bool:
     """Whether it was taken as often as it may be, and nobody who could answer it is left."""
-    is_open = question.answer is None and not question.held_for(now)
+    is_open = question.answer is None and not _held_for(question, now)
     return is_open and question.times >= MAX_LEASES
 
 
@@ -180,14 +187,14 @@ def standing(result: Result, journal: Journal, path: str | None = None) -> Stand
     """How far a run is, of which this is the result; `path` is where that was written."""
     row, now = journal.row(result.run), time()
     asked = [each for each in journal.questions(row.id) if each.answer is None and not row.finished]
-    free = [each.token for each in asked if not each.held_for(now)]
+    free = [each.token for each in asked if not _held_for(each, now)]
     says, text = result.conclusion, None
     if row.finished:
         whole = getattr(result, "patch", None) or result.story.output
         text = whole if result.story.writes else "\n".join(result.summary())
     elif row.live:
         says = "a process works on this run; ask again in a moment"
-    elif row.status == "waiting" and asked:
+    elif row.status == "waiting":
         taken = len(asked) - len(free)
         says = f"{count(len(free), 'question')} to be answered"
         says += f", and {taken:,} taken but not answered yet" if taken else ""

@@ -284,6 +284,17 @@ def test_an_answer_after_its_time_tests_nothing(desk: Desk, inside: Inside) -> N
     assert "is not known" in inside("show", run).out
 
 
+def test_an_answer_after_its_person_took_the_word_out_tests_nothing(
+    desk: Desk, inside: Inside
+) -> None:
+    run, token = ask(desk, put_word(desk))
+    inside.write("CLAUDE.md", "Short texts.")
+    until(lambda: not canary._pending())
+    assert "answered already" in desk.answer(token, "NONE").sentence
+    inside("host", "next", run)
+    assert "is not known" in inside("show", run).out
+
+
 def test_nothing_is_written_without_a_yes_and_nothing_asked_without_the_word(
     inside: Inside,
 ) -> None:
