@@ -253,8 +253,9 @@ async def test_a_key_is_one_run_whatever_happens_to_servers(shell: Shell) -> Non
             began = await asyncio.gather(*pair)
             (run,) = {each["run"] for each in began}
             assert not any(each["done"] for each in began)
-            refusal = await other.refusal("refine", **call | {"brief": "Another."})
-            assert refusal.startswith("`key` was given for something else")
+            for change in ({"brief": "Another."}, {"judge_models": ["host/agent"]}):
+                refusal = await other.refusal("refine", **call | change)
+                assert refusal.startswith("`key` was given for something else")
             await other.wait(run, lambda found: found["calls"] == 3)
             with opened(shell) as journal:
                 owner = journal.lock_owner(run)

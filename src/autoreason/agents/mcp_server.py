@@ -206,7 +206,9 @@ class Tools:
             except InvalidInput:
                 if not self._journal.has(name):
                     raise
-        if self._journal.task(name) != prepared.task:
+        task, settings = task_and_settings(name, self._journal.story(name))
+        models = settings.models.all()
+        if (task, models) != (prepared.task, prepared.settings.models.all()):
             raise InvalidInput("`key` was given for something else; give each run a key of its own")
         return await self.next(name)
 
