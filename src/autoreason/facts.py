@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
 from functools import cache, lru_cache, partial
 from itertools import groupby
 from pathlib import Path
@@ -85,27 +86,46 @@ def compare_facts(given: str, text: str, kinds: Kinds = FACT_KINDS) -> dict[Fact
             changed[old] = fact
     # A weekday may go from its date, but it may not become another.
     lost = {old: changed.get(old) for old in missing if old in changed or old.value[-1] != "\t"}
-    # A sentence of the same words has the same figures.
-    after = _figures_by_words(text)
-    for words, facts in _figures_by_words(given).items():
-        others = after.get(words, [])
-        for old, fact in zip(facts, others, strict=False) if len(facts) == len(others) else ():
+    # Sentences of the same words have the same figures in the same places.
+    after = _sentences_of_figures(text)
+    for key, words in _sentences_of_figures(given).items():
+        for old, fact in _aligned(words, after.get(key, [])):
             differ = _forms(old.value).isdisjoint(_forms(fact.value, stated=True))
             if differ and old.kind == fact.kind in kinds:
                 lost.setdefault(old, fact)
     return lost
 
 
+_Words = list[tuple[str, Fact | None]]
+"""Words of a sentence; a figure has none."""
+
+
+def _aligned(one: _Words, other: _Words) -> Iterator[tuple[Fact, Fact]]:
+    """Figures in the same places of two sentences, if most of their words are the same and none moved."""
+    here, there = [word for word, _ in one], [word for word, _ in other]
+    same = SequenceMatcher(None, here, there, autojunk=False)
+    blocks = same.get_matching_blocks() if same.ratio() >= _ALIKE else []
+    stays = [(i + n, j + n) for i, j, size in blocks for n in range(size)]
+    if not Counter(here) & Counter(there) - Counter(here[i] for i, _ in stays):
+        pairs = ((one[i][1], other[j][1]) for i, j in stays)
+        yield from ((old, fact) for old, fact in pairs if old and fact)
+
+
 @lru_cache(64)
-def _figures_by_words(text: str) -> dict[str, list[Fact]]:
-    """The figures of each sentence by its other words; none where others have the same words."""
-    found: dict[str, list[Fact]] = {}
-    figures = (x for x in find_facts(text) if x.kind in _FIGURES and x.value[-1] != "\t")
-    for sentence, some in groupby(figures, partial(sentence_of, text)):
-        facts = [*some]
-        own = {word for fact in facts for word in _stems(fact.text)}
-        words = " ".join(each for each in _stems(sentence) if each not in own)
-        found[words] = [] if words in found else facts
+def _sentences_of_figures(text: str) -> dict[object, _Words]:
+    """Sentences by their words other than figures, and by the values of several; none where two have the same."""
+    found: dict[object, _Words] = {}
+    some = (x for x in find_facts(text) if x.kind in _FIGURES and x.value[-1] != "\t")
+    for sentence, group in groupby(some, partial(sentence_of, text)):
+        facts, rest = [*group], sentence
+        words: _Words = []
+        for fact in facts:
+            before, _, rest = rest.partition(" ".join(fact.text.split()))
+            words += [*((word, None) for word in _stems(before)), ("", fact)]
+        words += [(word, None) for word in _stems(rest)]
+        plain = " ".join(word for word, _ in words if word)
+        for key in (plain, *[tuple(sorted(x.value for x in facts))] * (len(facts) > 1)):
+            found[key] = [] if key in found else words
     return found
 
 
@@ -350,12 +370,18 @@ def _read_name(found: re.Match[str], text: str) -> Iterator[_Read]:
         yield "names", value, words[0].start(), words[-1].end()
 
 
+def _read_phone(found: re.Match[str], _: str) -> Iterator[_Read]:
+    digits = re.sub(r"\D", "", found["own"]).lstrip("0")
+    yield "numbers", f"{digits} {found['abroad'] or ''}".rstrip(), *found.span("number")
+
+
 _READERS: dict[str, _Reader] = {
     "code": _read_code,
     "date": _read_date,
     "link": _read_link,
     "name": _read_name,
     "number": _read_number,
+    "phone": _read_phone,
     "product": lambda found, _: [("names", " ".join(_stems(found[0])), *found.span())],
     "quote": _read_quote,
     "time": _read_time,
