@@ -80,6 +80,9 @@ def test_what_only_looks_like_a_fact_is_none(text: str) -> None:
         ("It takes two weeks for you.", "It takes 14 days for you."),
         ("Es dauert 14 Tage für die Gäste.", "Es dauert zwei Wochen für die Gäste."),
         ("The chance is .05 of it.", "The chance is 0.05 of it."),
+        ("It is 5 cents for you.", "It is $0.05 for you."),
+        ("It is €0.50 for you.", "It is 50 cents for you."),
+        ("Es kostet 1.249 Cent für die Gäste.", "Es kostet 12,49 Euro für die Gäste."),
         ("It was the European Union that paid.", "It was the EU that paid."),
     ],
 )
@@ -115,6 +118,10 @@ def test_a_name_is_another_one_beside_another_first_name(later: str, missing: bo
         ("Run `a < b` for it.", "Run `a > b` for it."),
         ("Run `x == 1` for it.", "Run `x != 1` for it."),
         ("The chance is .05 of it.", "The chance is .5 of it."),
+        ("Es kostet 50 Cent für die Gäste.", "Es kostet 50 Euro für die Gäste."),
+        ("Es kostet 1.249 Cent für die Gäste.", "Es kostet 1.249 Euro für die Gäste."),
+        ("It is 50 cents for you.", "It is 50 euros for you."),
+        ("It is 50p for you.", "It is 50 pounds for you."),
         ("It was the European Union that paid.", "It was the AU that paid."),
     ],
 )

@@ -327,8 +327,9 @@ def _read_number(found: re.Match[str], text: str) -> Iterator[_Read]:
     if unit or not found["tail"][:1].isalpha():
         digits, end = found["digits"], found.end() if unit else found.start("tail")
         digits = _tables()[language_of(text)].get(digits.lower(), digits)
-        number = _plain(digits, int(_tables()["scales"].get(found["scale"], 0)))
-        value = f"{found['sign'] or ''}{number} {currency or unit}".rstrip()
+        of, part, hundredth = (currency or unit).partition("/100")
+        power = int(_tables()["scales"].get(found["scale"], -2 if part else 0))
+        value = f"{found['sign'] or ''}{_plain(digits, power)} {of}{hundredth.strip()}".rstrip()
         money = (currency or unit) in _tables()["currencies"].values()
         year = re.fullmatch(r"(?:19|20)\d\d", text[found.start() : end])
         yield "money" if money else "dates" if year else "numbers", value, found.start(), end
@@ -340,6 +341,9 @@ def _plain(digits: str, power: int) -> str:
     *whole, part = re.split("[.,]", bare)
     if not whole or re.fullmatch(r"[1-9]\d{0,2}([.,])\d{3}(?:\1\d{3})*", bare):
         whole, part = [*whole, part], ""
+    if power < 0:
+        joined = "".join(whole).zfill(-power)
+        whole, part, power = [joined[:power]], joined[power:] + part, 0
     shifted = f"{''.join(whole)}{part[:power]:0<{power}}.{part[power:]}"
     return shifted.strip("0").rstrip(".") or "0"
 
