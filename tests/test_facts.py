@@ -51,6 +51,7 @@ def test_a_fact_is_the_same_however_it_is_written(sentence: str) -> None:
         "1. Fetch the water\n2. Boil it\n\n## 3. Serve\n\nSee section 4, figure 2 and [5].",
         "One of them is a “scare quote”, and the other one is not.",
         "**Primary Channel:** talks\n\n# The Last Harbour\n\n- Bring a chair",
+        "Adieu, liebe Langeweile",
         "Wenn Sie Fragen zur Rechnung haben, rufen Sie die Verwaltung an. Im Anhang ist der Vertrag.",
         "We may come, and March on as you like; the march of time is for all of you.",
     ],

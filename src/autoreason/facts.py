@@ -228,6 +228,12 @@ def language_of(text: str) -> str:
     return max(common, key=lambda each: len(_words(text).intersection(common[each].split())))
 
 
+def _has_nouns_with_capitals(text: str) -> bool:
+    """Whether a text is German, or has no words by which to tell."""
+    common = _tables()["common"][language := language_of(text)]
+    return language == "de" or _words(text).isdisjoint(common.split())
+
+
 @cache
 def _tables() -> dict[str, Any]:
     """The words and the patterns: few commands read facts, and none of the others waits for these."""
@@ -363,7 +369,7 @@ def _read_name(found: re.Match[str], text: str) -> Iterator[_Read]:
             words = words[1:]
         # German nouns have capitals too: two in a row are a name unless they are an amount of something.
         lonely = sum(len(word[0]) > 2 for word in words) < 2 or re.search(" [a-z]", found[0])
-        if language_of(text) == "de" and (lonely or before.strip()[-1:] == "\0"):
+        if _has_nouns_with_capitals(text) and (lonely or before.strip()[-1:] == "\0"):
             words = formed
     bare = [word[0].strip(".") for word in words]
     long = [word.casefold() for word in bare if len(word) > 2 + word.isupper()]
