@@ -100,15 +100,14 @@ _Words = list[tuple[str, Fact | None]]
 """Words of a sentence; a figure has none."""
 
 
-def _aligned(one: _Words, other: _Words) -> Iterator[tuple[Fact, Fact]]:
+def _aligned(one: _Words, other: _Words) -> list[tuple[Fact, Fact]]:
     """Figures in the same places of two sentences, if most of their words are the same and none moved."""
     here, there = [word for word, _ in one], [word for word, _ in other]
     same = SequenceMatcher(None, here, there, autojunk=False)
-    blocks = same.get_matching_blocks() if same.ratio() >= _ALIKE else []
-    stays = [(i + n, j + n) for i, j, size in blocks for n in range(size)]
-    if not Counter(here) & Counter(there) - Counter(here[i] for i, _ in stays):
-        pairs = ((one[i][1], other[j][1]) for i, j in stays)
-        yield from ((old, fact) for old, fact in pairs if old and fact)
+    stays = [(i + n, j + n) for i, j, size in same.get_matching_blocks() for n in range(size)]
+    moved = Counter(here) & (Counter(there) - Counter(here[i] for i, _ in stays))
+    pairs = ((one[i][1], other[j][1]) for i, j in stays if same.ratio() >= _ALIKE and not moved)
+    return [(old, fact) for old, fact in pairs if old and fact]
 
 
 @lru_cache(64)
@@ -117,8 +116,7 @@ def _sentences_of_figures(text: str) -> dict[object, _Words]:
     found: dict[object, _Words] = {}
     some = (x for x in find_facts(text) if x.kind in _FIGURES and x.value[-1] != "\t")
     for sentence, group in groupby(some, partial(sentence_of, text)):
-        facts, rest = [*group], sentence
-        words: _Words = []
+        facts, rest, words = [*group], sentence, _Words()
         for fact in facts:
             before, _, rest = rest.partition(" ".join(fact.text.split()))
             words += [*((word, None) for word in _stems(before)), ("", fact)]
@@ -226,12 +224,6 @@ def language_of(text: str) -> str:
     """The language of which most common words stand in a text."""
     common: dict[str, str] = _tables()["common"]
     return max(common, key=lambda each: len(_words(text).intersection(common[each].split())))
-
-
-def _has_nouns_with_capitals(text: str) -> bool:
-    """Whether a text is German, or has no words by which to tell."""
-    common = _tables()["common"][language := language_of(text)]
-    return language == "de" or _words(text).isdisjoint(common.split())
 
 
 @cache
@@ -347,11 +339,9 @@ def _plain(digits: str, power: int) -> str:
     *whole, part = re.split("[.,]", bare)
     if not whole or re.fullmatch(r"[1-9]\d{0,2}([.,])\d{3}(?:\1\d{3})*", bare):
         whole, part = [*whole, part], ""
-    if power < 0:
-        joined = "".join(whole).zfill(-power)
-        whole, part, power = [joined[:power]], joined[power:] + part, 0
-    shifted = f"{''.join(whole)}{part[:power]:0<{power}}.{part[power:]}"
-    return shifted.strip("0").rstrip(".") or "0"
+    ones = "".join(whole).zfill(2)
+    every, point = f"{ones}{part:0<{max(power, 0)}}", len(ones) + power
+    return f"{every[:point]}.{every[point:]}".strip("0").rstrip(".") or "0"
 
 
 def _read_quote(found: re.Match[str], text: str) -> Iterator[_Read]:
@@ -369,7 +359,10 @@ def _read_name(found: re.Match[str], text: str) -> Iterator[_Read]:
             words = words[1:]
         # German nouns have capitals too: two in a row are a name unless they are an amount of something.
         lonely = sum(len(word[0]) > 2 for word in words) < 2 or re.search(" [a-z]", found[0])
-        if _has_nouns_with_capitals(text) and (lonely or before.strip()[-1:] == "\0"):
+        # Without a common word it may be German as well.
+        usual = " ".join(_tables()["common"].values()).split()
+        german = language_of(text) == "de" or _words(text).isdisjoint(usual)
+        if german and (lonely or before.strip()[-1:] == "\0"):
             words = formed
     bare = [word[0].strip(".") for word in words]
     long = [word.casefold() for word in bare if len(word) > 2 + word.isupper()]
