@@ -51,6 +51,7 @@ def test_a_fact_is_the_same_however_it_is_written(sentence: str) -> None:
         "1. Fetch the water\n2. Boil it\n\n## 3. Serve\n\nSee section 4, figure 2 and [5].",
         "One of them is a “scare quote”, and the other one is not.",
         "**Primary Channel:** talks\n\n# The Last Harbour\n\n- Bring a chair",
+        "Adieu, liebe Langeweile",
         "Wenn Sie Fragen zur Rechnung haben, rufen Sie die Verwaltung an. Im Anhang ist der Vertrag.",
         "We may come, and March on as you like; the march of time is for all of you.",
     ],
@@ -80,6 +81,9 @@ def test_what_only_looks_like_a_fact_is_none(text: str) -> None:
         ("It takes two weeks for you.", "It takes 14 days for you."),
         ("Es dauert 14 Tage für die Gäste.", "Es dauert zwei Wochen für die Gäste."),
         ("The chance is .05 of it.", "The chance is 0.05 of it."),
+        ("It is 5 cents for you.", "It is $0.05 for you."),
+        ("It is €0.50 for you.", "It is 50 cents for you."),
+        ("Es kostet 1.249 Cent für die Gäste.", "Es kostet 12,49 Euro für die Gäste."),
         ("It was the European Union that paid.", "It was the EU that paid."),
     ],
 )
@@ -115,6 +119,10 @@ def test_a_name_is_another_one_beside_another_first_name(later: str, missing: bo
         ("Run `a < b` for it.", "Run `a > b` for it."),
         ("Run `x == 1` for it.", "Run `x != 1` for it."),
         ("The chance is .05 of it.", "The chance is .5 of it."),
+        ("Es kostet 50 Cent für die Gäste.", "Es kostet 50 Euro für die Gäste."),
+        ("Es kostet 1.249 Cent für die Gäste.", "Es kostet 1.249 Euro für die Gäste."),
+        ("It is 50 cents for you.", "It is 50 euros for you."),
+        ("It is 50p for you.", "It is 50 pounds for you."),
         ("It was the European Union that paid.", "It was the AU that paid."),
     ],
 )
@@ -154,6 +162,47 @@ def test_what_replaces_a_fact_is_named_with_it() -> None:
 def test_figures_that_changed_places_are_found(later: str, changed: dict[str, str]) -> None:
     found = compare_facts("- Adults: 12 EUR\n- Children: 5 EUR\n- Dogs: 12 EUR", later)
     assert {old.text: new and new.text for old, new in found.items()} == changed
+
+
+@pytest.mark.parametrize(
+    ("draft", "later", "changed"),
+    [
+        (
+            "Der Eintritt kostet 12,50 Euro, ermäßigt 8 €, und für die Kinder ist er frei.",
+            "Der Eintritt kostet 8 €, ermäßigt 12,50 Euro, und für alle Kinder ist er frei.",
+            {"12,50 Euro": "8 €", "8 €": "12,50 Euro"},
+        ),
+        (
+            "Das Konzert beginnt am Abend um 20 Uhr, die Kasse ist ab 13 Uhr offen.",
+            "Das Konzert beginnt abends um 13 Uhr, die Kasse ist ab 20 Uhr offen.",
+            {"20 Uhr": "13 Uhr", "13 Uhr": "20 Uhr"},
+        ),
+        (
+            "Tickets cost 8 pounds, or 12.50 pounds for children.",
+            "All tickets cost 12.50 pounds, or 8 pounds for children.",
+            {"8 pounds": "12.50 pounds", "12.50 pounds": "8 pounds"},
+        ),
+        (
+            "Tickets cost 8 pounds for adults, and 5 pounds for children.",
+            "The tickets cost 5 pounds for children, and 8 pounds for adults.",
+            {},
+        ),
+        ("Doors open at 6 pm, and it ends at 9 pm.", "It ends at 9 pm; doors open at 6 pm.", {}),
+        ("Ring Mary on 020 7946 0958.", "Do ring Mary on 020 0958 7946.", "020 7946 0958"),
+        ("Die Nummer ist 0621 48 39 20.", "Unsere Nummer: 0621 39 48 20.", "0621 48 39 20"),
+        ("Telefon 06321 4839.", "Unser Telefon: 04839 6321.", "06321 4839"),
+        ("Ring +44 20 7946 0958.", "Ring 020 7946 0958, please.", {}),
+        ("Es ist +49 (0)621 48 39 20.", "Es ist 0621 483920.", {}),
+        ("Ring +44 20 7946 0958.", "Ring +49 20 7946 0958.", "+44 20 7946 0958"),
+        ("Telefon 0621 48 39 20.", "Unser Telefon: 0621/483920.", {}),
+        ("There are 10 000 000 of them.", "There are 10,000,000 of them.", {}),
+    ],
+)
+def test_figures_that_changed_places_are_found_beside_other_changes(
+    draft: str, later: str, changed: dict[str, str] | str
+) -> None:
+    found = {old.text: new and new.text for old, new in compare_facts(draft, later).items()}
+    assert list(found) == [changed] if isinstance(changed, str) else found == changed
 
 
 def test_a_sentence_is_neither_cut_nor_joined_to_its_neighbours() -> None:

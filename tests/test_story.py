@@ -6,7 +6,14 @@ import pytest
 from tests.cli import made_up
 
 from autoreason.errors import JournalError
-from autoreason.events import AnyEvent, CandidateReady, DraftReady, PassStarted
+from autoreason.events import (
+    Alternative,
+    AlternativesRanked,
+    AnyEvent,
+    CandidateReady,
+    DraftReady,
+    PassStarted,
+)
 from autoreason.story import build_story
 
 
@@ -35,3 +42,10 @@ def test_a_missing_event_is_named(events: list[AnyEvent], message: str) -> None:
 
 def test_a_complete_record_is_a_story() -> None:
     assert build_story(made_up.whole_run()).trajectory == ("AB", "A", "A")
+
+
+def test_every_text_to_choose_from_is_read_for_what_its_person_did_not_say() -> None:
+    texts = (Alternative("a", "Tea is free"), Alternative("b", "Cake is 40 EUR at the door"))
+    ranked = AlternativesRanked(wanted=2, texts=texts, leads=True)
+    (fact,) = build_story([*made_up.whole_run(), ranked]).new_facts
+    assert (fact.text, fact.sentence) == ("40 EUR", "Cake is 40 EUR at the door")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
 from functools import cache, lru_cache, partial
 from itertools import groupby
 from pathlib import Path
@@ -81,27 +82,44 @@ def compare_facts(given: str, text: str, kinds: Kinds = FACT_KINDS) -> dict[Fact
             changed[old] = fact
     # A weekday may go from its date, but it may not become another.
     lost = {old: changed.get(old) for old in missing if old in changed or old.value[-1] != "\t"}
-    # A sentence of the same words has the same figures.
-    after = _figures_by_words(text)
-    for words, facts in _figures_by_words(given).items():
-        others = after.get(words, [])
-        for old, fact in zip(facts, others, strict=False) if len(facts) == len(others) else ():
+    # Sentences of the same words have the same figures in the same places.
+    after = _sentences_of_figures(text)
+    for key, words in _sentences_of_figures(given).items():
+        for old, fact in _aligned(words, after.get(key, [])):
             differ = _forms(old.value).isdisjoint(_forms(fact.value, stated=True))
             if differ and old.kind == fact.kind in kinds:
                 lost.setdefault(old, fact)
     return lost
 
 
+_Words = list[tuple[str, Fact | None]]
+"""Words of a sentence; a figure has none."""
+
+
+def _aligned(one: _Words, other: _Words) -> list[tuple[Fact, Fact]]:
+    """Figures in the same places of two sentences, if most of their words are the same and none moved."""
+    here, there = [word for word, _ in one], [word for word, _ in other]
+    same = SequenceMatcher(None, here, there, autojunk=False)
+    stays = [(i + n, j + n) for i, j, size in same.get_matching_blocks() for n in range(size)]
+    moved = Counter(here) & (Counter(there) - Counter(here[i] for i, _ in stays))
+    pairs = ((one[i][1], other[j][1]) for i, j in stays if same.ratio() >= _ALIKE and not moved)
+    return [(old, fact) for old, fact in pairs if old and fact]
+
+
 @lru_cache(64)
-def _figures_by_words(text: str) -> dict[str, list[Fact]]:
-    """The figures of each sentence by its other words; none where others have the same words."""
-    found: dict[str, list[Fact]] = {}
-    figures = (x for x in find_facts(text) if x.kind in _FIGURES and x.value[-1] != "\t")
-    for sentence, some in groupby(figures, partial(sentence_of, text)):
-        facts = [*some]
-        own = {word for fact in facts for word in _stems(fact.text)}
-        words = " ".join(each for each in _stems(sentence) if each not in own)
-        found[words] = [] if words in found else facts
+def _sentences_of_figures(text: str) -> dict[object, _Words]:
+    """Sentences by their words other than figures, and by the values of several; none where two have the same."""
+    found: dict[object, _Words] = {}
+    some = (x for x in find_facts(text) if x.kind in _FIGURES and x.value[-1] != "\t")
+    for sentence, group in groupby(some, partial(sentence_of, text)):
+        facts, rest, words = [*group], sentence, _Words()
+        for fact in facts:
+            before, _, rest = rest.partition(" ".join(fact.text.split()))
+            words += [*((word, None) for word in _stems(before)), ("", fact)]
+        words += [(word, None) for word in _stems(rest)]
+        plain = " ".join(word for word, _ in words if word)
+        for key in (plain, *[tuple(sorted(x.value for x in facts))] * (len(facts) > 1)):
+            found[key] = [] if key in found else words
     return found
 
 
@@ -303,8 +321,9 @@ def _read_number(found: re.Match[str], text: str) -> Iterator[_Read]:
     if unit or not found["tail"][:1].isalpha():
         digits, end = found["digits"], found.end() if unit else found.start("tail")
         digits = _tables()[language_of(text)].get(digits.lower(), digits)
-        number = _plain(digits, int(_tables()["scales"].get(found["scale"], 0)))
-        value = f"{found['sign'] or ''}{number} {currency or unit}".rstrip()
+        of, part, hundredth = (currency or unit).partition("/100")
+        power = int(_tables()["scales"].get(found["scale"], -2 if part else 0))
+        value = f"{found['sign'] or ''}{_plain(digits, power)} {of}{hundredth.strip()}".rstrip()
         money = (currency or unit) in _tables()["currencies"].values()
         year = re.fullmatch(r"(?:19|20)\d\d", text[found.start() : end])
         yield "money" if money else "dates" if year else "numbers", value, found.start(), end
@@ -316,8 +335,9 @@ def _plain(digits: str, power: int) -> str:
     *whole, part = re.split("[.,]", bare)
     if not whole or re.fullmatch(r"[1-9]\d{0,2}([.,])\d{3}(?:\1\d{3})*", bare):
         whole, part = [*whole, part], ""
-    shifted = f"{''.join(whole)}{part[:power]:0<{power}}.{part[power:]}"
-    return shifted.strip("0").rstrip(".") or "0"
+    ones = "".join(whole).zfill(2)
+    every, point = f"{ones}{part:0<{max(power, 0)}}", len(ones) + power
+    return f"{every[:point]}.{every[point:]}".strip("0").rstrip(".") or "0"
 
 
 def _read_quote(found: re.Match[str], text: str) -> Iterator[_Read]:
@@ -335,7 +355,10 @@ def _read_name(found: re.Match[str], text: str) -> Iterator[_Read]:
             words = words[1:]
         # German nouns have capitals too: two in a row are a name unless they are an amount of something.
         lonely = sum(len(word[0]) > 2 for word in words) < 2 or re.search(" [a-z]", found[0])
-        if language_of(text) == "de" and (lonely or before.strip()[-1:] == "\0"):
+        # Without a common word it may be German as well.
+        usual = " ".join(_tables()["common"].values()).split()
+        german = language_of(text) == "de" or _words(text).isdisjoint(usual)
+        if german and (lonely or before.strip()[-1:] == "\0"):
             words = formed
     bare = [word[0].strip(".") for word in words]
     long = [word.casefold() for word in bare if len(word) > 2 + word.isupper()]
@@ -346,12 +369,18 @@ def _read_name(found: re.Match[str], text: str) -> Iterator[_Read]:
         yield "names", value, words[0].start(), words[-1].end()
 
 
+def _read_phone(found: re.Match[str], _: str) -> Iterator[_Read]:
+    digits = re.sub(r"\D", "", found["own"]).lstrip("0")
+    yield "numbers", f"{digits} {found['abroad'] or ''}".rstrip(), *found.span("number")
+
+
 _READERS: dict[str, _Reader] = {
     "code": _read_code,
     "date": _read_date,
     "link": _read_link,
     "name": _read_name,
     "number": _read_number,
+    "phone": _read_phone,
     "product": lambda found, _: [("names", " ".join(_stems(found[0])), *found.span())],
     "quote": _read_quote,
     "time": _read_time,

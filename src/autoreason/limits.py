@@ -115,7 +115,8 @@ def read_limits(brief: str) -> tuple[Limit, ...]:
         first, last = max(start - _LONGEST, starts[at - 1]), min(end + _LONGEST, starts[at])
         keys, called = _read(kind, match, brief)
         before = own.sub(r"\1 text", read_line(first, start))
-        sign = _judge(of=called, before=before, after=masked[end:last].strip("*_ \n"))
+        after, rest = masked[end:last].strip("*_ \n"), f"{masked[:first].strip()}>{masked[end:]}"
+        sign = _judge(of=called, before=before, after=after, rest=rest)
         if sign != "-" and all(end <= x.start or start >= x.end for x in found):
             keys = keys if sign == "+" else {}
             begin = start if keys or end - first > _MOST_SHOWN else first
@@ -148,7 +149,7 @@ def _read(kind: str, match: re.Match[str], brief: str) -> tuple[dict[str, Any], 
         found = (re.sub(r"^(?=\w)|(?<=\w)$", r"\\b", re.escape(each)) for each in quoted)
         return {kind: tuple(f"/(?i){each}/".replace("\\ ", " ") for each in found)}, kind
     key, _, value = kind.partition("=")
-    return ({key: value} if value else {}), kind
+    return ({key: (value,) if key in _LISTS else value} if value else {}), kind
 
 
 def _bounds(groups: dict[str, str], unit: str) -> tuple[int | None, int | None]:

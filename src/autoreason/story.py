@@ -223,11 +223,18 @@ class Story:
         return next(iter(self.of(events.AlternativesRanked)), None)
 
     @property
+    def texts(self) -> list[str]:
+        """What is handed over: its text, or all alternatives, best first."""
+        texts = (
+            [each.text for each in self.alternatives.texts] if self.alternatives else [self.text]
+        )
+        return [text for text in texts if text]
+
+    @property
     def output(self) -> str | None:
-        """What is handed over: its text, or all alternatives, best first, one a line where all of them are lines."""
-        texts = [each.text for each in self.alternatives.texts] if self.alternatives else []
-        between = "\n\n---\n\n" if any("\n" in each for each in texts) else "\n"
-        return between.join(texts) if texts else self.text
+        """What is handed over as one text, one a line where all of several are lines."""
+        between = "\n\n---\n\n" if any("\n" in each for each in self.texts) else "\n"
+        return between.join(self.texts) or self.text
 
     @property
     def origin(self) -> str:
@@ -269,14 +276,14 @@ class Story:
 
     @property
     def new_facts(self) -> tuple[NewFact, ...]:
-        """What its text states that its person did not: no error, but theirs to check."""
-        if self.task is None or not self.text or self.writes != "text":
+        """What its texts state that its person did not: no error, but theirs to check."""
+        if self.task is None or not self.texts or self.writes != "text":
             return ()
         given = self.task.given
         if self.forked_from and not given.keep:
             # It began with what a model wrote.
             given = given._replace(draft="")
-        return find_new(given, self.text, tuple(one.guidance for one in self.passes))
+        return find_new(given, "\n\n".join(self.texts), tuple(one.guidance for one in self.passes))
 
     @property
     def trajectory(self) -> tuple[str, ...]:
