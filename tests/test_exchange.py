@@ -17,7 +17,9 @@ from autoreason.exchange import (
     Effort,
     GuidanceQuery,
     Message,
+    Outcome,
     Query,
+    Reply,
     Request,
     Role,
     Schema,
@@ -143,7 +145,9 @@ def test_a_budget_sets_aside_all_that_a_request_may_write(
     upper = upper_bound(request, Rates(Decimal(0), Decimal(1_000_000)))
     assert upper.cost == request.max_tokens
     assert upper.tokens > request.max_tokens
-    assert repeat_request(request, "draft/try/1", longer=True).max_tokens == 2 * request.max_tokens
+    cut_off = Reply(text="So", outcome=Outcome.TRUNCATED)
+    again = repeat_request(request, "draft/try/1", cut_off)
+    assert again.max_tokens == 2 * request.max_tokens
 
 
 def test_each_role_has_an_effort_of_its_own() -> None:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from autoreason.errors import InvalidInput
-from autoreason.facts import FactKind, sentence_around
+from autoreason.facts import FactKind, pattern, sentence_of
 from autoreason.fields import check_fields, check_ranges
 from autoreason.plugins import absolute, load_function, short
 
@@ -40,10 +40,6 @@ _SENTENCE_GAP = re.compile(
 )
 ORDINAL = re.compile(r"\b(?:im|am|beim|de[mnr]|die|das|vom|zu[mr]) \d{1,2}\.(?=\s)")
 """A German one, whose point ends no sentence: “im 2. Stock”."""
-_ABBREVIATED = re.compile(
-    r"\b(?:[^\W\d_]\.(?:\s?[^\W\d_]\.)*|(?:Dr|Mrs?|Ms|Prof|St|Nr|No|Hr|Fr|Mme|Sra?|Sig|Dott|bzw|ca|vgl|max|min)\."
-    rf"|\d+\.(?= (?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Jahrh))|{ORDINAL.pattern})"
-)
 _ITEM = re.compile(r"^([ \t]*)(?:[-*+•–]|\d{1,3}[.)])[ \t]+(?=\S)", re.MULTILINE)
 Keep = Literal[FactKind, "all", "draft", "strict"]
 
@@ -233,7 +229,8 @@ def count_paragraphs(text: str) -> int:
 
 def count_sentences(text: str) -> int:
     prose = HEADING.sub("\n", _ITEM.sub("\n\n", CODE_BLOCK.sub("\n\n", text)))
-    return _count_ended(_SENTENCE_GAP.split(_ABBREVIATED.sub("X", prose)))
+    bare = pattern("abbreviated").sub("X", ORDINAL.sub("X", prose))
+    return _count_ended(_SENTENCE_GAP.split(bare))
 
 
 def count_items(text: str) -> int:
@@ -311,7 +308,7 @@ def _find(item: str, text: str) -> tuple[int, int] | None:
 def _place(item: str, text: str) -> str | None:
     """The sentence that contains an item, as the end of one about it; None where the text does not."""
     span = _find(item, text)
-    return span and f", in “{sentence_around(text, *span)}”"
+    return span and f", in “{sentence_of(text, span)}”"
 
 
 def _quote(item: str) -> str:

@@ -43,13 +43,14 @@ def find_facts(text: str) -> tuple[Fact, ...]:
     """Every fact in a text, in its order; `\\0` stands for what one reader took from the next."""
     facts, rest, tables = list[Fact](), text[:_MOST_READ], _tables()
     words = {*map(str.lower, _words(text)), *_stems(text)}
-    for name, (hint, read) in _READERS.items():
+    for name, (reader, hint) in tables["readers"].items():
         known = tables.get(language_of(text) if hint == "numerals" else hint, ())
         some = tuple(word for word in known if words.issuperset(re.split("[ -]", word)))
         if not (some if known else re.search(hint, rest)):
             continue
-        pattern, pieces, at = _pattern(name, some), list[str](), 0
-        while found := pattern.search(rest, at):
+        known, read = pattern(name, some), _READERS[reader]
+        pieces, at = list[str](), 0
+        while found := known.search(rest, at):
             new = [Fact(kind, text[a:b], it, a, b) for kind, it, a, b in read(found, text)]
             start, end = new[0][3:] if new else (found.end(), found.end())
             pieces += [rest[at:start], "\0" * (end - start)]
@@ -59,12 +60,9 @@ def find_facts(text: str) -> tuple[Fact, ...]:
     return tuple(sorted((fact for fact in facts if fact.value), key=lambda fact: fact[3:]))
 
 
-def sentence_of(text: str, fact: Fact) -> str:
-    return sentence_around(text, fact.start, fact.end)
-
-
-def sentence_around(text: str, start: int, end: int) -> str:
-    """The sentence, or the line where that is shorter, that contains a passage."""
+def sentence_of(text: str, place: Fact | tuple[int, int]) -> str:
+    """The sentence, or the line where that is shorter, that contains a fact or a passage."""
+    start, end = place[-2:]
     before = _SENTENCE_END.split(text[max(start - 400, 0) : start + 1])[-1][:-1]
     after = _SENTENCE_END.split(text[end : end + 400], maxsplit=1)[0]
     return " ".join(f"{before}{text[start:end]}{after}".split())
@@ -147,10 +145,10 @@ def states(text: str, fact: Fact) -> bool:
 def _stated(text: str) -> dict[str, set[str]]:
     """What a text states, by kind: values, and what they are made of."""
     # An address does not state the names in it.
-    words, figures = _stems(_pattern("link").sub(" ", text)), set[str]()
+    words, figures = _stems(pattern("link").sub(" ", text)), set[str]()
     stated = {"names": set(words), "quotes": set(_runs(words)), "code": set(_tokens(text))}
     stated |= {"links": set(), **dict.fromkeys(_FIGURES, figures)}
-    for word in _pattern("one").findall(text):
+    for word in pattern("one").findall(text):
         figures |= _forms(f"1 {_look_up('units', word)}") - {"1"}
     for kind, _, whole, *_ in find_facts(text):
         value, tab, _ = whole.partition("\t")
@@ -225,13 +223,13 @@ def _tables() -> dict[str, Any]:
 
 
 @lru_cache(256)
-def _pattern(name: str, words: tuple[str, ...] = ()) -> re.Pattern[str]:
+def pattern(name: str, words: tuple[str, ...] = ()) -> re.Pattern[str]:
     """A pattern with others in their places, and of a table those words that a text has."""
     tables = _tables()
 
     def insert(key: str) -> str:
-        if pattern := tables["patterns"].get(key):
-            return re.sub("@([a-z]+)@", lambda each: insert(each[1]), pattern)
+        if written := tables["patterns"].get(key):
+            return re.sub("@([a-z]+)@", lambda each: insert(each[1]), written)
         some = sorted(tables["scales"] if key == "scales" else words, key=len, reverse=True)
         # Spaces count in tables, not in patterns.
         either = "|".join(some).replace(" ", "[ ]")
@@ -333,11 +331,11 @@ def _read_quote(found: re.Match[str], text: str) -> Iterator[_Read]:
 
 
 def _read_name(found: re.Match[str], text: str) -> Iterator[_Read]:
-    words = list(_pattern("capital").finditer(found.string, *found.span()))
-    formed = [word for word in words if _pattern("inner").match(word[0])]
+    words = list(pattern("capital").finditer(found.string, *found.span()))
+    formed = [word for word in words if pattern("inner").match(word[0])]
     if not found["titled"]:
         before = found.string[max(found.start() - 12, 0) : found.start()]
-        if _pattern("start").search(before) and words[0] not in formed:
+        if pattern("start").search(before) and words[0] not in formed:
             words = words[1:]
         # German nouns have capitals too: two in a row are a name unless they are an amount of something.
         lonely = sum(len(word[0]) > 2 for word in words) < 2 or re.search(" [a-z]", found[0])
@@ -352,22 +350,15 @@ def _read_name(found: re.Match[str], text: str) -> Iterator[_Read]:
         yield "names", value, words[0].start(), words[-1].end()
 
 
-_READERS: dict[str, tuple[str, _Reader]] = {
-    "code": ("[`~]", _read_code),
-    "link": (r"[@/]|\.\w", _read_link),
-    "bare": (r"[~_/]|--|\.\w|v\d", _read_code),
-    "iso": (r"\d-\d", _read_date),
-    "numeric": (r"\d[./]\d", _read_date),
-    "named": ("months", _read_date),
-    "weekday": ("days", _read_weekday),
-    "time": (r"(?i)\d\s?[:.ahopu]", _read_time),
-    "part": (r"\d", lambda found, _: [("numbers", "", *found.span())]),
-    "number": (r"\d", _read_number),
-    "numeral": ("numerals", _read_number),
-    # The strings of a JSON value are its text.
-    "quote": (r"(?s)\A\s*[^\s{[].*[“„«»\u2039\u203a「\"'‘]", _read_quote),
-    "label": ("[#|*]", lambda found, _: [("names", "", *found.span())]),
-    "product": (r"\d", lambda found, _: [("names", " ".join(_stems(found[0])), *found.span())]),
-    "name": ("[^\\W\\d_a-z]", _read_name),
+_READERS: dict[str, _Reader] = {
+    "code": _read_code,
+    "date": _read_date,
+    "link": _read_link,
+    "name": _read_name,
+    "number": _read_number,
+    "product": lambda found, _: [("names", " ".join(_stems(found[0])), *found.span())],
+    "quote": _read_quote,
+    "time": _read_time,
+    "weekday": _read_weekday,
+    "nothing": lambda found, _: [("names", "", *found.span())],
 }
-"""By the names of their patterns, in their order, with what a text must have for one to be needed: signs, or words."""

@@ -9,17 +9,19 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from autoreason.contract import Keep, Violation, count_words
-from autoreason.facts import FACT_KINDS, Fact, FactKind, compare_facts, find_unstated, sentence_of
+from autoreason.facts import (
+    FACT_KINDS,
+    Fact,
+    FactKind,
+    compare_facts,
+    find_unstated,
+    pattern,
+    sentence_of,
+)
 from autoreason.limits import without_limits
 
 _NAMES = {"numbers": "figures", "money": "figures", "quotes": "quotations"}
 _ADDS_NONE = "Adds no figure, date, name, link or quotation of its own."
-_GOES = re.compile(
-    r"\b(?:remov|delet|omit|drop|entfern|lösch|streich|weglass|supprim|enl[eè]v|retir|quit|elimin|rimuov|togli)"
-    r"|\b(?:leave|cut|take|lass)\b.*\b(?:out|weg)\b",
-    re.IGNORECASE,
-)
-_NOT = re.compile(r"\b(?:not|never|nicht|keine?|pas|no|non)\b|n['’]t\b", re.IGNORECASE)
 _MAX_WORDING = 60
 _LISTED = 30
 """Wordings in the rule, and losses told apart."""
@@ -47,22 +49,20 @@ class Given(NamedTuple):
     others: str
     """Wordings of the contract, and facts among the records."""
 
-    def rules(self) -> tuple[str, ...]:
-        """What must be kept, for authors, who may not have the draft before them."""
-        facts = [f"“{_wording(fact)}”" for fact, *_ in _losses(self, "")]
+    def rules(self, *, short: bool = False) -> tuple[str, ...]:
+        """What must be kept, for authors, who may not have the draft before them; `short` for who gave it."""
+        facts = [fact for fact, *_ in _losses(self, "")]
+        listed = ", ".join(f"“{_wording(fact)}”" for fact in facts[:_LISTED])
         more = f" and {len(facts) - _LISTED} more" if facts[_LISTED:] else ""
-        listed = f"Keeps {', '.join(facts[:_LISTED])}{more}, unless brief or facts say otherwise."
-        return (*[listed] * bool(facts), *[_ADDS_NONE] * ("strict" in self.keep))
-
-    def in_short(self) -> tuple[str, ...]:
-        """The same for the person who gave it: `Keeps 14 figures, dates and names of your draft.`"""
-        kinds = [fact.kind for fact, *_ in _losses(self, "")]
-        names = {_NAMES.get(kind, kind): 1 for kind in FACT_KINDS if kind in kinds}
-        what = re.sub(", (?=[a-z]+$)", " and ", ", ".join(names))
-        what = what.removesuffix("s") if len(kinds) == 1 else what
-        where = "your draft" if "draft" in self.keep else "what you gave"
-        counted = f"Keeps {len(kinds)} {what} of {where}."
-        return (*[counted] * bool(kinds), *[_ADDS_NONE] * ("strict" in self.keep))
+        said = f"Keeps {listed}{more}, unless brief or facts say otherwise."
+        if short:
+            kinds = {fact.kind for fact in facts}
+            names = dict.fromkeys(_NAMES.get(kind, kind) for kind in FACT_KINDS if kind in kinds)
+            what = re.sub(", (?=[a-z]+$)", " and ", ", ".join(names))
+            what = what.removesuffix("s") if len(facts) == 1 else what
+            where = "your draft" if "draft" in self.keep else "what you gave"
+            said = f"Keeps {len(facts)} {what} of {where}."
+        return (*[said] * bool(facts), *[_ADDS_NONE] * ("strict" in self.keep))
 
     @property
     def _is_off(self) -> bool:
@@ -128,8 +128,8 @@ def _long_words(text: str, fact: Fact) -> set[str]:
 
 def _leave_out(brief: str) -> list[str]:
     """The sentences that say what is to go."""
-    sentences = re.split(r"(?<=[.!?;])\s+|\n", brief)
-    return [each for each in sentences if _GOES.search(each) and not _NOT.search(each)]
+    sentences, goes, stays = re.split(r"(?<=[.!?;])\s+|\n", brief), pattern("goes"), pattern("not")
+    return [each for each in sentences if goes.search(each) and not stays.search(each)]
 
 
 @lru_cache(64)

@@ -24,28 +24,6 @@ _QUOTED = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _QUOTATION = re.compile(r"[“„«»\"‘']([^“”„»«\"]+?)[”“»«\"’'](?!\w)")
-_HIDDEN = "[“„«»\"‘']¤"
-_HINTS = {
-    "quantity": "wor[dt]|wört|mots|palab|parol|char|zeichen|cara[ct]|senten|s[aä]tz|[pf]h?ras|oraci|p[aá]r+[aá]|bullet"
-    "|point|punkt|punti|puces|viñe|items|entries|p[aá]g|seite|line|zeile|ligne|verse|stroph|stanza|token|a4",
-    "emojis=none": "emo[jt]i|smiley",
-    "format=plain": "markdown|plain text",
-    "format=markdown": "markdown",
-    "format=json": "json",
-    "language": "germ|deutsch|alle?m|tedes|engl|angl|ingl|spa[gnñ]|fr[ae]n|ital|dutch|nieder|n[eé]e?d?erl|portug|polish"
-    "|swed|danish|russ|chin|japan|czech|turk|türk|latin|korea|arab|poln",
-    "must_not_include": _HIDDEN,
-    "must_include": _HIDDEN,
-    "sections": "section|heading|abschnitt|überschrift",
-    "other": r"\b(?:use|using|say|mention|avoid) |sections|: \d",
-}
-"""Without this a brief has no phrase of a kind. All of the grammar takes 80 ms to compile, one kind 20 to 40."""
-_BREAK = re.compile(
-    r"\n[ \t]*\n|\n(?=[ \t]*(?:[-*+•–]|\d+[.)])[ \t])|\n(?=#)|(?<=[^\s.][.!?])[\"”»)]*\s+(?=[^\sa-zà-ÿ\d(])"
-    r"|(?<=[^\W\d]{3}[.!?])(?<!\b(?:[mM]ax|[mM]in|Fig|Vol|Art|Abs|Kap)\.)(?<!prox\.)\s+(?=\d)"
-    r"|(?<=:)[ \t]*\n|\n(?=[^\n]{1,60}\n[A-ZÄÖÜ])"
-)
-"""Where a sentence, an item or a short line ends."""
 _AND = re.compile(r",? (?:and|und|et|y|e|&) |, ")
 _STATED = {"up", "down", "most", "least", "exact", "about", "high"}
 _LISTS = ("must_include", "must_not_include")
@@ -111,19 +89,19 @@ def _judge(**context: str) -> str:
 @lru_cache(64)
 def read_limits(brief: str) -> tuple[Limit, ...]:
     """The limits that a brief states, and what looks like one, in the order of the brief."""
-    text, found = brief[:_MOST_READ], list[Limit]()
+    text, found, grammar = brief[:_MOST_READ], list[Limit](), _load_grammar()
     masked = _QUOTED.sub(lambda x: f"{x[0][0]}{'¤' * (len(x[0]) - 2)}{x[0][-1]}", text)
-    hinted = [kind for kind, hint in _HINTS.items() if re.search(hint, masked, re.IGNORECASE)]
     phrases = [
         (kind, each)
-        for kind in hinted
-        for each in islice(_compile(_load_grammar()["phrases"][kind]).finditer(masked), _MANY)
+        for kind, hint in grammar["hints"].items()
+        if re.search(hint, masked, re.IGNORECASE)
+        for each in islice(_compile(grammar["phrases"][kind]).finditer(masked), _MANY)
     ]
     if not phrases:
         return ()
     points = ORDINAL.sub(lambda x: x[0].replace(".", ","), masked)
-    starts = [0, *(each.end() for each in _BREAK.finditer(points)), len(brief) + 1]
-    label, order = (_compile(_load_grammar()[name]) for name in ("label", "object"))
+    starts = [0, *(each.end() for each in re.finditer(grammar["breaks"], points)), len(brief) + 1]
+    label, order = _compile(grammar["label"]), _compile(grammar["object"])
 
     def read_line(start: int, end: int) -> str:
         return label.sub("", f"{' '.join(masked[start:end].split())} ", 1).rstrip("*_ ")

@@ -119,8 +119,7 @@ class Task(Struct, frozen=True, kw_only=True):
 
     def rules(self, *, short: bool = False) -> tuple[str, ...]:
         """What code checks, in plain words; `short` for people, who know what they gave."""
-        keeps = self.given.in_short() if short else self.given.rules()
-        return (*self.contract.rules(), *keeps)
+        return (*self.contract.rules(), *self.given.rules(short=short))
 
     def sentences(self) -> tuple[str, ...]:
         """What requests say about that: the rules, and that a text breaks one of them."""
@@ -140,14 +139,11 @@ class Task(Struct, frozen=True, kw_only=True):
         """What facts of a text are compared with."""
         limits, known = self.contract, self.knowledge.facts if self.knowledge else ()
         keep = tuple(limits.keep or ())
-        kinds = tuple(kind for kind in FACT_KINDS if kind in keep) or FACT_KINDS
-        if (
-            kinds == FACT_KINDS
-            and self.draft
-            and limits.language not in (None, language_of(self.draft))
-        ):
+        kinds = tuple(kind for kind in FACT_KINDS if kind in keep)
+        if not kinds:
             # No translation keeps the words of a quotation.
-            kinds = tuple(kind for kind in FACT_KINDS if kind != "quotes")
+            other = self.draft and limits.language not in (None, language_of(self.draft))
+            kinds = tuple(kind for kind in FACT_KINDS if kind != "quotes" or not other)
         others = (*limits.sections, *limits.must_include, *(each.text for each in known))
         texts = self.draft or "", self.facts or "", self.brief, "\n".join(others)
         return Given(keep, kinds, limits.max_words, *texts)
@@ -215,10 +211,9 @@ def read_task(
     if "checks" in keys:
         raise InvalidInput(f"{name}: a brief cannot name code; give `checks` as file.py:name")
     given_facts = keys.pop("facts", None)
-    if isinstance(given_facts, list) and all(isinstance(fact, str) for fact in given_facts):
-        given_facts = "\n".join(f"- {fact}" for fact in given_facts)
-    if given_facts is not None and not isinstance(given_facts, str):
-        raise InvalidInput(f"{name}: `facts` must be text or a list of texts")
+    if not isinstance(given_facts, str | None):
+        listed = read_criteria(given_facts, f"{name}: ", "facts")
+        given_facts = "\n".join(f"- {fact}" for fact in listed)
     own, more = read_criteria(keys.pop("criteria", ()), f"{name}: "), read_criteria(criteria)
     overrides = {
         key: value for key, value in (contract or {}).items() if value not in (None, (), [])
@@ -233,15 +228,15 @@ def read_task(
     return check_task(task, limits_from_brief=limits_from_brief)
 
 
-def read_criteria(given: object, where: str = "") -> tuple[str, ...]:
-    """Criteria as they are written: a text, or a list of texts; `where` is their source, for messages."""
+def read_criteria(given: object, where: str = "", what: str = "criteria") -> tuple[str, ...]:
+    """Criteria or facts as they are written: a text, or a list of texts; `where` is their source, for messages."""
     found: list[tuple[Any, ...]] = []
     for each in given if isinstance(given, list | tuple) else [given]:
         # YAML reads `name: what is meant` as a mapping, and `name:` as one to nothing.
         pairs = each.items() if isinstance(each, dict) else [(each, None)]
         found += [(name,) if meaning is None else (name, meaning) for name, meaning in pairs]
     if not all(isinstance(part, str) for parts in found for part in parts):
-        raise InvalidInput(f"{where}`criteria` must be text or a list of texts")
+        raise InvalidInput(f"{where}`{what}` must be text or a list of texts")
     return tuple(" ".join(": ".join(parts).split()) for parts in found)
 
 
@@ -315,12 +310,6 @@ def read_source(source: str, what: str = "brief") -> tuple[str, str]:
     return f"the {what}", source.replace("\r\n", "\n")
 
 
-def is_text_file(text: str) -> bool:
-    """Whether a text is only the name of a text file that exists."""
-    is_line = "\n" not in text and len(text) <= _MAX_NAME
-    return is_line and text.lower().endswith(_TEXT_ENDINGS) and _exists(Path(text))
-
-
 def _exists(path: Path) -> bool:
     try:
         return path.expanduser().exists()
@@ -339,8 +328,10 @@ def _decode(data: bytes, name: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-def has_front_matter(text: str) -> bool:
-    """Whether a text begins with lines between two `---`, one of which sets a limit or gives facts."""
+def is_to_be_read(text: str) -> bool:
+    """Whether it is only the name of a text file, or begins with lines between two `---`, of which one sets a limit."""
+    if text.lower().endswith(_TEXT_ENDINGS) and _exists(Path(text)):
+        return True
     found = _FRONT_MATTER.match(text)
     names = re.findall(r"^(\w+)[ \t]*:", found.group(1), re.MULTILINE) if found else []
     return any(name in FRONT_MATTER for name in names)

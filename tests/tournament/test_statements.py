@@ -120,12 +120,12 @@ RULES = Task(brief="Write.", contract=Contract(max_words=500))
         ),
         (
             statements.critique(made_up.critique(1)),
-            "2 problems: 1 critical, 1 minor (1 left out: the quote is not in the text)",
+            "2 problems: 1 critical, 1 minor (1 left out: quotes what is not in the text)",
         ),
         (statements.critique(CritiqueWritten(number=1, critic=0)), "found nothing to criticise"),
         (
             statements.critique(CritiqueWritten(number=1, critic=0, dropped=1)),
-            "no problem (1 left out: the quote is not in the text)",
+            "no problem (1 left out: quotes what is not in the text)",
         ),
         (
             statements.critique(CritiqueWritten(number=1, critic=0, prose="too long by far")),

@@ -159,7 +159,7 @@ class Proposer:
                 prompt = self._context.prompts.render("fix", fault=fault)
                 request = follow_up(request, again, reply.text, prompt)
             else:
-                request = repeat_request(request, again, longer=reply.needs_room)
+                request = repeat_request(request, again, reply)
             made, fault = self._read(await self._context.ask(request), view)
         return replace(made, reason=fault) if fault else made
 

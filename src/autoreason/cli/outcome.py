@@ -17,10 +17,10 @@ from autoreason.cli.command import in_journal, print_message, shared, with_flags
 from autoreason.cli.lookup import writes_programs
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.files import check_folder, is_word_file, write
+from autoreason.report.changes import FENCE
 from autoreason.report.table import WIDEST, Table, wrap
 from autoreason.run.result import Result, how_to_go_on
 from autoreason.run.word_files import write_word_file
-from autoreason.tournament.statements import violations
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,7 +49,6 @@ UNSOLVED = NO_GAIN = 1
 USABLE = (0, 3)
 """Exit statuses that come with a text on standard output."""
 _LEAD = re.compile(r"\s*(?:(?:[-*+>]|\d{1,3}[.)])\s+)?")
-_FENCE = re.compile(r"\s*(?:```|~~~)")
 _NARROWEST = 20
 _PAGE = "autoreason view last   as a page"
 _BEHIND = "shows no gain, and the result did worse in it than the start, perhaps by chance"
@@ -79,11 +78,9 @@ class OutputOptions(Struct, frozen=True):
 
 
 def print_json(value: Any) -> None:
-    """One JSON value, indented; sums of money as numbers."""
-    import msgspec
+    from autoreason.report.report import pretty_json
 
-    encoded = msgspec.json.Encoder(decimal_format="number").encode(value)
-    sys.stdout.write(msgspec.json.format(encoded, indent=2).decode() + "\n")
+    sys.stdout.write(pretty_json(value) + "\n")
     sys.stdout.flush()
 
 
@@ -170,7 +167,7 @@ def wrap_text(text: str, width: int) -> str:
     """Each line of a text in lines of whole words, those of a list below its first word."""
     lines, in_code = [], False
     for line in text.splitlines():
-        in_code ^= bool(_FENCE.match(line))
+        in_code ^= bool(FENCE.match(line))
         if in_code or len(line) <= width or line.startswith("|"):
             lines.append(line)
             continue
@@ -290,19 +287,12 @@ def _explain_failure(result: Result, where: str) -> Iterator[None]:
         raise AutoreasonError(f"{why}; the result is kept, see `autoreason {see}`") from None
 
 
-def _how_to_go_on(result: Result, options: str = "") -> str:
-    has_text = result.story.writes == "text" and result.story.text is not None
-    return how_to_go_on(result.run, result.story, has_text=has_text, options=options)
-
-
 def _end_text(result: Result, options: OutputOptions) -> Ending:
     status = EXIT[result.status]
     text = result.story.output if status in USABLE else None
-    problem = f"{result.conclusion}; {_how_to_go_on(result)}" if status else ""
+    problem = f"{result.conclusion}; {how_to_go_on(result.run, result.story)}" if status else ""
     if result.violations and not status:
-        broken = violations(result.violations)
-        remedy = f"change that, or the model, in `autoreason fork {result.run}`"
-        problem = f"the text breaks a limit ({broken}); {remedy}"
+        problem = result.broken_contract()
         status = CONTRACT_BROKEN if options.fail_on_contract else status
     from autoreason.run.experience import find_experience
 
@@ -322,7 +312,7 @@ def _end_program(solution: Solution, options: OutputOptions) -> Ending:
     program, notes, problem = solution.story.text or None, [], ""
     if not solution.finished:
         again = f" -o {options.output}" if options.output else ""
-        problem = f"{solution.conclusion}; {_how_to_go_on(solution, again)}"
+        problem = f"{solution.conclusion}; {how_to_go_on(solution.run, solution.story, again)}"
         notes = _later(solution, options)
     elif program is None:
         problem = solution.solved[-1].reason if solution.solved else solution.reason
@@ -351,7 +341,7 @@ def _end_files(result: ResearchResult, options: OutputOptions) -> Ending:
         )
     problem = "" if claimed and not status else result.conclusion
     if status:
-        problem = f"{problem}; {_how_to_go_on(result)}"
+        problem = f"{problem}; {how_to_go_on(result.run, result.story)}"
         if options.output:
             notes.append(f"`autoreason resume` will write the files to {options.output}")
             problem = f"{problem}; {notes[-1]}"

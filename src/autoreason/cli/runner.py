@@ -284,7 +284,7 @@ class Interrupts:
         with contextlib.suppress(Exception):
             self._view.close()
             live = self._view.live
-            steps = how_to_go_on(live.run, live.story, has_text=live.story.text is not None)
+            steps = how_to_go_on(live.run, live.story)
             again = f"; {steps}" if live.run else ""
             print_message(f"autoreason: ended at once{again}")
         os._exit(INTERRUPTED)

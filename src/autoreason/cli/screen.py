@@ -155,19 +155,15 @@ def list_rounds(story: Story, chapters: Iterable[Chapter]) -> list[RoundLine]:
         words = each.reason.words if each.reason and not each.is_review else ""
         if isinstance(one := each.step, RecordedPass) and each.outcome == "rewritten":
             sentence = f"rewritten: {steps.describe_challengers(one, 'B')}"
-            words = _worst_fault(one)
+            faults = [fault for critique in one.critiques for fault in critique.problems]
+            # The first of the most serious ones is why it was rewritten.
+            faults.sort(key=lambda fault: [*SEVERITIES].index(fault.severity))
+            words = faults[0].problem if faults else ""
         if each.kind and each.kind != "kept":
             # The line says already which text it is about.
             words = words.removeprefix(f"[T{KINDS[each.kind].the[1:]}] ")
         found.append(RoundLine(each.mark, each.name.partition(" after")[0], sentence, words))
     return found
-
-
-def _worst_fault(one: RecordedPass) -> str:
-    """Why a text was rewritten: the first of the most serious faults."""
-    found = [each for critique in one.critiques for each in critique.problems]
-    worst = min(found, key=lambda each: [*SEVERITIES].index(each.severity), default=None)
-    return worst.problem if worst else ""
 
 
 def draw_rounds(lines: Sequence[RoundLine], width: int, column: int) -> list[Text]:

@@ -10,7 +10,7 @@ from autoreason.keys import judge_of
 from autoreason.report.numbers import count, lines
 from autoreason.story import ALTERNATIVES, CONFIRMATION, DRAFTS, RecordedPass, Story
 from autoreason.tournament.rounds import describe_faults, is_new_draft, tell
-from autoreason.tournament.statements import DROPPED, violations
+from autoreason.tournament.statements import dropped, left_out, violations
 from autoreason.wording import KINDS, kind_of, numeral
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _round_step(event: events.AnyEvent, story: Story) -> str:
             said = f"{_written(event, story)}{_unguided(event, story.passes[-1])}"
             return f"{place}{_name_text(event, story)}: {said}"
         case events.CandidateDropped():
-            return f"{place}{_name_text(event, story)}: {describe_dropped(event)}"
+            return f"{place}{_name_text(event, story)}: {dropped(event)}"
         case events.PassDecided():
             # That a rewrite is there, without a vote, is said already.
             is_said = story.is_sampling or event.outcome == "unjudged"
@@ -115,23 +115,12 @@ def _written(event: Written, story: Story) -> str:
     return lines(event.text) if story.writes == "programs" else describe_written(event)
 
 
-def describe_dropped(event: events.CandidateDropped) -> str:
-    detail = violations(event.violations) or ("" if event.reason == "clone" else event.detail)
-    return f"left out: {DROPPED[event.reason]}{f' ({detail})' if detail else ''}"
-
-
 def describe_critique(event: events.CritiqueWritten) -> str:
     if event.by_code:
         return f"{len(event.problems)} broken, found by a program"
     if not event.readable:
         return "the answer could not be read"
-    reasons = (
-        (event.dropped, "quotes what is not in the text"),
-        (event.miscited, "cites what is not in the records"),
-        (len(event.withheld), "takes more than an edit"),
-    )
-    left_out = "; ".join(f"{number} left out: {why}" for number, why in reasons if number)
-    return f"{describe_faults([event])}{f' ({left_out})' if left_out else ''}"
+    return f"{describe_faults([event])}{left_out(event)}"
 
 
 def describe_tries(drafts: Sequence[events.DraftWritten], most: int) -> str:
@@ -174,10 +163,10 @@ def _unguided(event: events.CandidateReady, one: RecordedPass) -> str:
 def describe_challengers(one: RecordedPass, slot: str) -> str:
     """What became of the rewrites or the merge of a round, in few words; empty where nothing did yet."""
     ready = [each for each in one.candidates.values() if each.slot.rstrip("123") == slot]
-    dropped = [each for each in one.dropped if each.slot.rstrip("123") == slot]
-    dropped = [each for each in dropped if each.slot not in one.candidates]
+    gone = [each for each in one.dropped if each.slot.rstrip("123") == slot]
+    gone = [each for each in gone if each.slot not in one.candidates]
     parts = [f"{describe_written(each)}{_unguided(each, one)}" for each in ready]
-    if dropped:
-        several = f"{numeral(len(dropped))} " if len(dropped) > 1 else ""
-        parts.append(f"{several}{describe_dropped(dropped[-1])}")
+    if gone:
+        several = f"{numeral(len(gone))} " if len(gone) > 1 else ""
+        parts.append(f"{several}{dropped(gone[-1])}")
     return "; ".join(parts)

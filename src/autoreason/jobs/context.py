@@ -328,7 +328,7 @@ class JobContext:
         A server may accept a schema and ignore it, so that the model never saw the form.
         """
         if reply.outcome is not Outcome.OK:
-            return repeat_request(request, key, longer=reply.needs_room)
+            return repeat_request(request, key, reply)
         form = request.schema.plain if request.schema else ""
         return follow_up(
             request, key, reply.text, self.prompts.render(prompt, form=form, **variables)
@@ -415,6 +415,6 @@ def follow_up(request: Request, key: str, answer: str, prompt: str) -> Request:
     return request.renamed(key, messages=(*request.messages, *turn))
 
 
-def repeat_request(request: Request, key: str, *, longer: bool) -> Request:
+def repeat_request(request: Request, key: str, reply: Reply) -> Request:
     """The same question once more; with twice the room where the answer was cut off."""
-    return request.renamed(key, max_tokens=request.max_tokens * (2 if longer else 1))
+    return request.renamed(key, max_tokens=request.max_tokens * (2 if reply.needs_room else 1))

@@ -231,7 +231,7 @@ def check_limits(story: Story) -> list[Limit]:
         if not found and rule.name == "words":
             found = f"it has {count_words(story.text):,}"
         limits.append(Limit(rule.sentence.rstrip("."), not broken, found))
-    said = dict.fromkeys(story.task.given.in_short(), "keep")
+    said = dict.fromkeys(story.task.given.rules(short=True), "keep")
     if any(each.rule == "echo" for each in recorded):
         said["Does not repeat the request."] = "echo"
     for sentence, name in said.items():

@@ -17,6 +17,7 @@ from autoreason.events import CritiqueProblem
 from autoreason.exchange import Schema, object_schema
 from autoreason.knowledge_records import ShownRecord
 from autoreason.parsing import pattern
+from autoreason.wording import SEVERITIES
 
 
 class Prose:
@@ -251,9 +252,6 @@ def critique_schema(criteria: Sequence[str] = ()) -> Schema:
     )
 
 
-_SEVERITIES = ("critical", "major", "minor")
-
-
 class Critique(NamedTuple):
     """The problems with a valid quote, and how many had none."""
 
@@ -308,7 +306,7 @@ def _about_program(
 
 def describe(problems: tuple[CritiqueProblem, ...]) -> str:
     """The problems as the reviser reads them, worst first."""
-    worst_first = sorted(problems, key=lambda p: _SEVERITIES.index(p.severity))
+    worst_first = sorted(problems, key=lambda p: [*SEVERITIES].index(p.severity))
     where = {"quote": "“{}”: ", "missing": "Missing: ", "general": ""}
     return "\n".join(
         f"- ({p.severity}) {where[p.kind].replace('{}', p.quote)}{p.said}" for p in worst_first
@@ -376,7 +374,7 @@ def _problem(item: dict[str, Any]) -> CritiqueProblem | None:
         return None
     kind = {"kind": "missing", "quote": ""} if missing else {"kind": "quote"}
     severity = fields["severity"].lower()
-    severity = severity if severity in _SEVERITIES else "major"
+    severity = severity if severity in SEVERITIES else "major"
     return msgspec.convert(fields | {"severity": severity} | kind, CritiqueProblem)
 
 

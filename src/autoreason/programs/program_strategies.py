@@ -483,8 +483,7 @@ class AnalyseRevisePrograms(ProgramStrategy):
         reply = await self.context.ask(request)
         # A call for the revision itself must be left.
         if reply.outcome is not Outcome.OK and self.may_ask(2):
-            again = repeat_request(request, try_key(key, 1), longer=reply.needs_room)
-            reply = await self.context.ask(again)
+            reply = await self.context.ask(repeat_request(request, try_key(key, 1), reply))
         analysis = read_analysis(reply)
         self.emit(CritiqueWritten(number=1, critic=0, prose=analysis, readable=bool(analysis)))
         return analysis

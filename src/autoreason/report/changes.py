@@ -16,7 +16,7 @@ MARKS = re.compile(r"\*\*|__|`")
 """Emphasis and code within a line."""
 _MARKED = re.compile(r"(?:(#{1,6})|\s*(?:[-*+]|\d{1,3}[.)]))\s+(.*)")
 """A heading, or an item of a list."""
-_FENCE = re.compile(r"\s*(?:```|~~~)")
+FENCE = re.compile(r"\s*(?:```|~~~)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"”’)*_]*\s+|\n\s*")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 _SENTENCE_LIKE = 0.3
@@ -53,7 +53,7 @@ def split_blocks(text: str) -> list[Block]:
     """What the next line may go on with."""
     for line in text.splitlines():
         found = _MARKED.match(line)
-        if _FENCE.match(line):
+        if FENCE.match(line):
             within = "" if within == "code" else "code"
             blocks += [("code", [])] if within else []
         elif within == "code" or (within and line.strip() and not found):

@@ -71,8 +71,6 @@ class Report:
 
     def to_files(self, about: Mapping[str, str] | None = None) -> dict[str, str]:
         """All of it as files by name: pages, numbers, tables for a spreadsheet and for LaTeX, and charts."""
-        import msgspec
-
         about = self.about() if about is None else about
         sections = self.page_sections()
         charts = {chart.title: chart for section in sections for chart in section.charts}
@@ -83,11 +81,10 @@ class Report:
             for each in section.tables
         ]
         tables += [each.numbers._replace(title=title) for title, each in charts.items()]
-        encoded = msgspec.json.Encoder(decimal_format="number").encode(self.to_dict())
         return {
             "report.html": self.to_html(about),
             "report.md": self.to_markdown(about, names),
-            "report.json": msgspec.json.format(encoded, indent=2).decode(),
+            "report.json": pretty_json(self.to_dict()),
             "report.tex": "\n\n".join(table.to_latex() for table in tables),
             **{
                 f"{_slug(table.title)}.csv": table.to_csv()
@@ -200,6 +197,14 @@ def _slug(title: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "table"
 
 
+def pretty_json(value: object) -> str:
+    """A value over several lines, sums of money as numbers."""
+    import msgspec
+
+    encoded = msgspec.json.Encoder(decimal_format="number").encode(value)
+    return msgspec.json.format(encoded, indent=2).decode()
+
+
 def plain_values(fields: object) -> dict[str, Any]:
     """Fields as JSON has them, sums of money as numbers."""
     import msgspec
@@ -244,17 +249,10 @@ def write_folder(folder: Path, files: Mapping[str, str], runs: Collection[str] =
             path.write_text(text if text.endswith("\n") else text + "\n", "utf-8")
 
 
-def check_folder(folder: Path | None, runs: Collection[str] = (), *, create: bool = False) -> None:
-    """Refuse a folder for a report that cannot be used; `create` finds out by making it."""
-    import tempfile
-
-    if folder is None or _earlier_files(folder, runs):
-        return
+def check_folder(folder: Path, runs: Collection[str]) -> None:
+    """Refuse a folder that has more than an earlier report on these runs."""
     with usable(folder):
-        if create:
-            folder.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=folder).close()
-        if folder.exists() and any(folder.iterdir()):
+        if not _earlier_files(folder, runs) and folder.exists() and any(folder.iterdir()):
             raise InvalidInput(f"{folder} is not empty; name a new folder for the report")
 
 

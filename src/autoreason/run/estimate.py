@@ -340,7 +340,7 @@ class DryRun(Report):
         if self.settings.job.writes == "text":
             read = limits_kept(self.task.contract, self.task.brief)
             fields["limits"] = [each._asdict() for each in read]
-            fields["keeps"] = [*self.task.given.in_short(), *self.task.given.notes()]
+            fields["keeps"] = [*self.task.given.rules(short=True), *self.task.given.notes()]
         return {"conclusion": self.conclusion, **plain_values(fields)}
 
 

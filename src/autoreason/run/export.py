@@ -11,8 +11,6 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-import msgspec
-
 from autoreason.artifacts.artifact import make_patch
 from autoreason.artifacts.research_history import Deliverable, TrialDecided, deliverable
 from autoreason.errors import InvalidInput
@@ -23,13 +21,14 @@ from autoreason.parsing.critiques import describe
 from autoreason.programs.assignment import assignments_of
 from autoreason.programs.events import program_files, solved_in
 from autoreason.report.changes import to_criticmarkup, to_patch
-from autoreason.report.report import usable, write_folder
+from autoreason.report.report import pretty_json, usable, write_folder
 from autoreason.run.record import name_and_journal, recorded_result, use_journal
 from autoreason.run.verbs import JournalPlace, RecordedRun, checked
 from autoreason.run.word_files import write_word_file
 from autoreason.story import RecordedPass, Story
 from autoreason.studies.advice_measures import PilotFinished
 from autoreason.studies.lab_suite import CellFinished
+from autoreason.task import Task
 from autoreason.tournament.edits import find_reasons
 from autoreason.tournament.statements import length_check
 
@@ -94,13 +93,12 @@ def _files(run: str, story: Story, journal: Journal) -> dict[str, str]:
     summary = recorded_result(journal.row(run), story, journal).to_dict()
     more = {"version": story.version, "forked_from": story.forked_from}
     summary |= {**more, "trajectory": story.trajectory}
-    return {**_texts(story), **_calls(run, journal), "run.json": _pretty(summary)}
+    return {**_texts(story), **_calls(run, journal), "run.json": pretty_json(summary)}
 
 
 def make_result_patch(run: str, folder: Path, *, journal: JournalPlace = None) -> str:
     """What a research run changed, as a patch for `git apply`; paths are those of the folder's repository."""
-    with use_journal(journal) as book:
-        result = _delivered(run, book)
+    _, _, result = _delivered(run, journal)
     prefix = None
     with suppress(InvalidInput):
         prefix = _git(folder, "rev-parse", "--show-prefix")
@@ -112,10 +110,7 @@ def make_result_patch(run: str, folder: Path, *, journal: JournalPlace = None) -
 
 def commit_result(run: str, branch: str, folder: Path, *, journal: JournalPlace = None) -> str:
     """A new branch of the folder's repository: HEAD and one commit with what a research run changed."""
-    with use_journal(journal) as book:
-        run = book.find(run).id
-        result = _delivered(run, book)
-        task = book.story(run).task
+    run, task, result = _delivered(run, journal)
     ideas = [f"- {each.hypothesis or f'trial {each.number}'}" for each in result.trials]
     title = task.title if task else run
     message = "\n".join([title, "", f"Result of run {run}:", "", *ideas])
@@ -154,15 +149,16 @@ def _git(folder: Path, *arguments: str, text: str = "", index: str = "") -> str:
     return done.stdout.decode().strip()
 
 
-def _delivered(run: str, journal: Journal) -> Deliverable:
-    run = journal.find(run).id
-    story = journal.story(run)
+def _delivered(run: str, journal: JournalPlace) -> tuple[str, Task | None, Deliverable]:
+    with use_journal(journal) as book:
+        run = book.find(run).id
+        story = book.story(run)
     result = deliverable(story)
     if result is None:
         raise InvalidInput(f"{run} is not a research run; name a folder to export it to")
     if result.files == result.start:
         raise InvalidInput(f"{run} has kept no change, so there is nothing to hand over")
-    return result
+    return run, story.task, result
 
 
 def _texts(story: Story) -> dict[str, str]:
@@ -171,9 +167,9 @@ def _texts(story: Story) -> dict[str, str]:
     files: dict[str, str | None] = {
         "brief.md": task.brief if task else "",
         "facts.md": task.facts if task else "",
-        "contract.json": _pretty(task.contract) if task else "",
+        "contract.json": pretty_json(task.contract) if task else "",
         "criteria.md": "\n".join(f"- {each}" for each in task.criteria) if task else "",
-        "settings.json": _pretty(story.settings) if story.settings else "",
+        "settings.json": pretty_json(story.settings) if story.settings else "",
         "draft.md": draft.text if draft else "",
     }
     files |= {f"prompts/{name}.md": source for name, source in story.prompts.items()}
@@ -199,12 +195,12 @@ def _texts(story: Story) -> dict[str, str]:
     for assigned in assignments_of(task) if task else ():
         files[f"problems/{_file_name(assigned.id)}.md"] = assigned.statement
     if solved := solved_in(story):
-        files |= program_files(solved) | {"solved.json": _pretty(solved)}
+        files |= program_files(solved) | {"solved.json": pretty_json(solved)}
     if result := deliverable(story):
         files |= {f"start/{path}": text for path, text in result.start.items()}
         files |= {f"result/{path}": text for path, text in result.files.items()}
         files["result.patch"] = make_patch(result.start, result.files)
-        files["trials.json"] = _pretty(story.of(TrialDecided))
+        files["trials.json"] = pretty_json(story.of(TrialDecided))
     files["final.py" if solved else "final.md"] = story.output
     return {path: text for path, text in files.items() if text}
 
@@ -230,7 +226,7 @@ def _pass(recorded: RecordedPass) -> dict[str, str]:
 def _ballots(folder: str, ballots: Sequence[BallotCast], decided: Event | None) -> dict[str, str]:
     place = f"{folder}/" if folder else ""
     files = {f"{place}ballot_{each.seat + 1}.md": _ballot(each) for each in ballots}
-    return files | ({f"{place}verdict.json": _pretty(decided)} if decided else {})
+    return files | ({f"{place}verdict.json": pretty_json(decided)} if decided else {})
 
 
 def _ballot(ballot: BallotCast) -> str:
@@ -257,13 +253,6 @@ def _calls(run: str, journal: Journal) -> dict[str, str]:
             f"{head}\n\n{messages}\n\n## reply\n\n{reply.text}"
         )
     return files
-
-
-_JSON = msgspec.json.Encoder(decimal_format="number")
-
-
-def _pretty(value: object) -> str:
-    return msgspec.json.format(_JSON.encode(value), indent=2).decode()
 
 
 def _file_name(key: str) -> str:

@@ -16,14 +16,7 @@ from autoreason.run.result import Result
 from autoreason.run.verbs import RefineOptions, TaskOptions, door
 from autoreason.settings import DEFAULT_MODEL
 from autoreason.strategies import find_strategy
-from autoreason.task import (
-    Task,
-    check_task,
-    has_front_matter,
-    is_text_file,
-    make_contract,
-    read_criteria,
-)
+from autoreason.task import Task, check_task, is_to_be_read, make_contract, read_criteria
 
 _GO_WITH = {
     "metric": ("metric_better", "metric_role"),
@@ -112,7 +105,7 @@ def task_in(brief: str | Task, options: TaskOptions) -> Task:
         return check_task(brief)
     if isinstance(brief, str):
         brief = brief.replace("\r\n", "\n").strip()
-        if is_text_file(brief) or has_front_matter(brief):
+        if is_to_be_read(brief):
             raise InvalidInput(
                 "give the words of the brief; only `read_task` reads files and front matter"
             )

@@ -237,7 +237,7 @@ class Result(Report):
         kind = _INTERRUPTIONS.get(self.status)
         if kind is None:
             return AutoreasonError(f"run {self.run} has no {what} ({ending(self)})")
-        steps = how_to_go_on(self.run, self.story, has_text=False)
+        steps = how_to_go_on(self.run, self.story)
         error = kind(f"run {self.run} has no {what} yet ({ending(self)}); {steps}")
         error.limit = self.story.limit
         return error
@@ -276,12 +276,10 @@ class Result(Report):
         """That the delivered text breaks its contract, whether any text kept it, and the remedy."""
         if not self.violations:
             return ""
-        texts, broken = self.story.breaches, statements.violations(self.violations)
-        none = f"; none of {len(texts)} texts kept it" if texts[1:] and all(texts) else ""
-        return (
-            f"the text breaks its contract ({broken}){none}; loosen the rule, "
-            f"or choose a stronger model with -m, in `autoreason fork {self.run}`"
-        )
+        broken = statements.violations(self.violations)
+        none = statements.none_keeps(self.story)
+        remedy = f"change that, or the model, in `autoreason fork {self.run}`"
+        return f"the text breaks a limit ({broken}){none}; {remedy}"
 
     def next_steps(self) -> list[tuple[str, str]]:
         """Which command goes on from here."""
@@ -303,8 +301,9 @@ def ending(result: Result) -> str:
     return f"{statements.ENDINGS[result.status]}: {result.reason}"
 
 
-def how_to_go_on(run: str, story: Story, *, has_text: bool, options: str = "") -> str:
+def how_to_go_on(run: str, story: Story, options: str = "") -> str:
     """How to go on with a run that has not ended, within a sentence."""
+    has_text = story.writes == "text" and story.text is not None
     text = f", see its text so far with `autoreason show {run} --text`" if has_text else ""
     return f"go on with `{resume_command(run, story)}{options}`{text}"
 

@@ -395,9 +395,7 @@ class SelfRefine(Strategy):
         request = replace(request, temperature=settings.author_temperature)
         reply = await self.context.ask(request)
         if reply.outcome is not Outcome.OK or not reply.text.strip():
-            reply = await self.context.ask(
-                repeat_request(request, try_key(key, 1), longer=reply.needs_room)
-            )
+            reply = await self.context.ask(repeat_request(request, try_key(key, 1), reply))
         feedback = reply.text.strip() if reply.outcome is Outcome.OK else ""
         self.emit(CritiqueWritten(number=number, critic=0, prose=feedback, readable=bool(feedback)))
         return feedback

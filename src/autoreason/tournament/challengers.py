@@ -264,7 +264,12 @@ async def challenge(
     if settings.subtractive_synthesis:
         found = context.find_excess
         context = replace(context, find_excess=lambda x: find_addition(x, pair) or found(x))
-    synthesis = await _synthesize(context, number, pair)
+    key, shown = pass_key(number, "synthesizer"), [*pair]
+    draw(settings.seed, f"{key}/order").shuffle(shown)
+    subtractive = settings.subtractive_synthesis
+    prompt = context.prompt("synthesizer", key, texts=shown, subtractive=subtractive)
+    model = settings.models.synthesizer
+    synthesis = await write(context, "synthesizer", key, prompt, model=model)
     checked = await guard.check(context, "AB", synthesis)
     if text := admit(context, number, "AB", checked, (incumbent, *ranked, *texts)):
         challengers["AB"] = text
@@ -284,14 +289,3 @@ async def write_rival(
         if text := admit(context, number, "B", checked, (incumbent,), fresh=True):
             return {"B": text}
     return {}
-
-
-async def _synthesize(
-    context: JobContext, number: int, pair: Sequence[str]
-) -> WrittenText | MissingText:
-    """One text of two."""
-    settings, key, texts = context.settings, pass_key(number, "synthesizer"), [*pair]
-    draw(settings.seed, f"{key}/order").shuffle(texts)
-    subtractive = settings.subtractive_synthesis
-    prompt = context.prompt("synthesizer", key, texts=texts, subtractive=subtractive)
-    return await write(context, "synthesizer", key, prompt, model=settings.models.synthesizer)

@@ -61,11 +61,9 @@ def not_blind(story: Story) -> str:
 
 def to_check(story: Story) -> str:
     """What the text states that is not from its person, who alone can know whether it is true."""
-    found = [
-        each.text for each in sorted(story.new_facts, key=lambda new: FACT_KINDS.index(new.kind))
-    ]
-    more = [f"{len(found[4:])} more"] if found[4:] else []
-    return f"Not from you, please check: {' · '.join(found[:4] + more)}" if found else ""
+    found = sorted(story.new_facts, key=lambda each: FACT_KINDS.index(each.kind))
+    shown = [each.text for each in found[:4]] + [f"{len(found) - 4} more"] * (len(found) > 4)
+    return f"Not from you, please check: {' · '.join(shown)}" if found else ""
 
 
 def short_run(run: str) -> str:
@@ -286,8 +284,7 @@ def spending(spent: Spent, seconds: float | None) -> str:
 def _warnings(story: Story, delivered: events.Delivered) -> list[str]:
     lines: list[str] = []
     if delivered.violations:
-        texts = story.breaches
-        none = f"; none of {len(texts)} texts kept them all" if texts[1:] and all(texts) else ""
+        none = statements.none_keeps(story)
         lines.append(f"It breaks a limit: {violations(delivered.violations)}{none}.")
     found = delivered.evidence.preference
     fresh = story.panels.get(ALTERNATIVES if story.alternatives else CONFIRMATION)

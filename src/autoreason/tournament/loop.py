@@ -41,7 +41,7 @@ from autoreason.tournament.voting import (
     revisers_by_slot,
     writes_synthesis,
 )
-from autoreason.tournament.writing import CRITICS, CritiqueResult, criticise, violations
+from autoreason.tournament.writing import CRITICS, criticise, violations
 
 TRIES = 2
 """A text, a critique or a ballot that cannot be used is asked for once more."""
@@ -329,7 +329,9 @@ class Tournament(Strategy):
         if not challengers:
             if not incumbent.keeps_contract:
                 self._weakness = self._weakness or "it cannot put right what breaks the contract"
-            if self._wants_rival(findings):
+            # What a strong author's critics do not find speaks for A; what a weak one's do not, says little.
+            is_doubtful = findings.outcome != "none" or self._weakness
+            if is_doubtful and _has_rivals(self.settings):
                 challengers = await write_rival(
                     self.context, number, incumbent.text, self._affords_rival
                 )
@@ -364,13 +366,6 @@ class Tournament(Strategy):
         share = self.growth(first, text)
         long = share > max(self.settings.max_growth, self.growth(first, incumbent))
         return Excess("longer", f"{percent(share)} longer than the first draft") if long else None
-
-    def _wants_rival(self, findings: CritiqueResult) -> bool:
-        """Whether a fresh draft is to stand in place of the challengers that are not there.
-
-        What a strong author's critics do not find speaks for A; what a weak one's do not find says little.
-        """
-        return _has_rivals(self.settings) and bool(findings.outcome != "none" or self._weakness)
 
     def _ballot(
         self, number: int, incumbent: Incumbent, challengers: dict[Slot, str]

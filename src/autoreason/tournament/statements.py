@@ -26,6 +26,7 @@ from autoreason.report.table import Column, Table, figures, words
 from autoreason.stats import Estimate
 from autoreason.story import ALTERNATIVES, CONFIRMATION
 from autoreason.tournament.voting import SLOT_NAMES
+from autoreason.wording import SEVERITIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -146,16 +147,22 @@ def critique(event: events.CritiqueWritten) -> str:
         return "a critique that could not be read"
     if event.prose:
         return f"a critique of {count(count_words(event.prose), 'word')}"
-    made_up = {"the quote is not in the text": event.dropped}
-    made_up["the records do not say so"] = event.miscited
-    made_up["it takes more than an edit"] = len(event.withheld)
-    reasons = [f"{number} left out: {why}" for why, number in made_up.items() if number]
-    left_out = f" ({'; '.join(reasons)})" if reasons else ""
     if not event.problems:
-        return f"{'no problem' if left_out else 'found nothing to criticise'}{left_out}"
-    found = Counter(problem.severity for problem in event.problems)
-    parts = [f"{found[each]} {each}" for each in ("critical", "major", "minor") if found[each]]
-    return f"{count(found.total(), 'problem')}: {', '.join(parts)}{left_out}"
+        return left_out(event, "no problem") or "found nothing to criticise"
+    found = Counter[str](problem.severity for problem in event.problems)
+    parts = [f"{found[each]} {each}" for each in SEVERITIES if found[each]]
+    return f"{count(found.total(), 'problem')}: {', '.join(parts)}{left_out(event)}"
+
+
+def left_out(event: events.CritiqueWritten, found: str = "") -> str:
+    """How many problems do not count, and why, behind what was `found`; empty where all count."""
+    reasons = {
+        "quotes what is not in the text": event.dropped,
+        "cites what is not in the records": event.miscited,
+        "takes more than an edit": len(event.withheld),
+    }
+    said = "; ".join(f"{number} left out: {why}" for why, number in reasons.items() if number)
+    return f"{found} ({said})" if said else ""
 
 
 _NO_CRITIC = "nobody: no critic was asked"
@@ -341,6 +348,12 @@ def length_check(event: events.BallotCast) -> str:
 def violations(broken: tuple[Violation, ...]) -> str:
     said = [violation.message for violation in broken]
     return "; ".join([*said[:_SAID], *[f"{len(said) - _SAID} more"] * (len(said) > _SAID)])
+
+
+def none_keeps(story: Story) -> str:
+    """`; none of 11 texts kept them all`; empty where one did, or there is but one."""
+    texts = story.breaches
+    return f"; none of {len(texts)} texts kept them all" if texts[1:] and all(texts) else ""
 
 
 def contract(task: Task, broken: tuple[Violation, ...]) -> str:

@@ -110,7 +110,11 @@ def violations(context: JobContext, text: str) -> tuple[Violation, ...]:
 
 def breaches(context: JobContext, text: str) -> list[Breach]:
     """The same, with what breaks each of those limits, and where, for the author who is to fix it."""
-    found = context.task.breaches(text, _own_words(context, text), context.said)
+    own = text
+    # To quote a pattern of the contract may be to match it.
+    for repeated in reversed(_repeated(context, text)):
+        own = f"{own[: repeated.start()]}\n{own[repeated.end() :]}"
+    found = context.task.breaches(text, own, context.said)
     return found + [(each, each.message) for each in _echo(context, text)]
 
 
@@ -122,13 +126,6 @@ def find_addition(text: str, sources: Sequence[str]) -> Excess | None:
     quoted = ", ".join(f"“{shorten(each, _QUOTED, placeholder=' …')}”" for each in added[:_SHOWN])
     more = f" and {len(added) - _SHOWN} more" if len(added) > _SHOWN else ""
     return Excess("added", f"{quoted}{more} cannot be cut from either text", "leave it out")
-
-
-def _own_words(context: JobContext, text: str) -> str:
-    """A text without what it repeats of the contract: to quote a pattern may be to match it."""
-    for found in reversed(_repeated(context, text)):
-        text = f"{text[: found.start()]}\n{text[found.end() :]}"
-    return text
 
 
 def _repeated(context: JobContext, text: str) -> list[re.Match[str]]:
@@ -149,7 +146,7 @@ def _echo(context: JobContext, text: str) -> tuple[Violation, ...]:
 async def _request_whole(context: JobContext, request: Request, key: str) -> Document | MissingText:
     reply = await context.ask(request)
     if reply.outcome is not Outcome.OK or not _read_text(context, reply.text).text:
-        reply = await context.ask(repeat_request(request, try_key(key, 1), longer=reply.needs_room))
+        reply = await context.ask(repeat_request(request, try_key(key, 1), reply))
     document = _read_text(context, reply.text)
     match reply.outcome:
         case Outcome.TRUNCATED if not reply.needs_room:

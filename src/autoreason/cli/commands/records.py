@@ -320,11 +320,8 @@ def _write_pairs(book: Journal, runs: tuple[str, ...], values: dict[str, Any]) -
     lines = msgspec.json.Encoder().encode_lines(objects)
     if printed:
         sys.stdout.write(lines.decode())
-    elif lines:
-        write(pairs, lines.decode())
     else:
-        # Not even an empty line: no reader takes that for a pair.
-        pairs.write_bytes(b"")
+        write(pairs, lines)
     where = "" if printed else f"; written to {pairs}"
     print_message(f"{found.conclusion}{where}")
     if shared("as_json"):
