@@ -31,7 +31,7 @@ NOUNS = frozenset(
             "fields",
         ),
         *("files", "job_types", "keys", "knowledge_records", "plugins", "prompts", "settings"),
-        *("kept", "limits", "story", "task", "version", "wording"),
+        *("kept", "limits", "sentences", "story", "task", "version", "wording"),
     }
 )
 FLOORS = (
@@ -89,7 +89,10 @@ FORBIDDEN = {
     "report": (
         "autoreason.journal",
         "autoreason.models",
-        *(f"autoreason.{noun}" for noun in sorted(NOUNS - {"characters", "errors", "exchange"})),
+        *(
+            f"autoreason.{noun}"
+            for noun in sorted(NOUNS - {"characters", "errors", "exchange", "sentences"})
+        ),
         *(name for name in OUTSIDE if name != "rich"),
     ),
     "stats": (

@@ -41,6 +41,7 @@ RIGHT: list[tuple[object, Any]] = [
     (Budget(calls=5), Budget),
 ]
 HALF = "contains a null or half of a character; give UTF-8 text"
+TEXTS = "give a dict with names as keys and text as values"
 WRONG: list[tuple[object, Any, str]] = [
     (5, str, "`x` is 5; give text"),
     (True, int, "`x` is True; give a whole number"),
@@ -50,8 +51,9 @@ WRONG: list[tuple[object, Any, str]] = [
     (1.5, Decimal | int, "`x` is 1.5; give a Decimal or a whole number"),
     ("abc", Sequence[str], "`x` is 'abc'; give a list of text"),
     (["a", 5], Sequence[str | Model], "`x` is a list; give a list of text or a model object"),
-    ({"a": 5}, Mapping[str, str], "`x` is a dict; give a dict"),
-    ([], dict[str, str], "`x` is a list; give a dict"),
+    ({"a": 5}, Mapping[str, str], f"`x` is a dict; {TEXTS}"),
+    ([], dict[str, str], f"`x` is a list; {TEXTS}"),
+    ([], Mapping[str, Any], "`x` is a list; give a dict"),
     ("all", Literal["calls", "tokens"], "`x` is 'all'; give 'calls' or 'tokens'"),
     (5, Callable[[], None], "`x` is 5; give a function"),
     (EchoModel, str | Model, "`x` is a type; give text or a model object"),

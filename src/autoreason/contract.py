@@ -12,9 +12,10 @@ import msgspec
 from msgspec import Meta, Struct
 
 from autoreason.errors import InvalidInput
-from autoreason.facts import FactKind, pattern, sentence_of
+from autoreason.facts import FactKind, sentence_of
 from autoreason.fields import check_fields, check_ranges
 from autoreason.plugins import absolute, load_function, short
+from autoreason.sentences import SENTENCE_GAP, hide_points
 
 HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*)$", re.MULTILINE)
 """A heading's marks and the rest of its line, with what closes it."""
@@ -35,8 +36,7 @@ _FEWEST_TO_TELL, _SURE = 8, 0.9
 """Words and confidence from which a language counts: of 10,500 pieces of manuals 7 were read wrong."""
 _ENDED = re.compile(r"[.!?…:][\"'”’“»)*_]*\Z")
 _GAP = re.compile(r"\n[ \t]*\n\s*")
-ORDINAL = re.compile(r"\b(?:im|am|beim|de[mnr]|die|das|vom|zu[mr]) \d{1,2}\.(?=\s)")
-"""A German one, whose point ends no sentence: “im 2. Stock”."""
+_SENTENCE_GAP = re.compile(rf"{_GAP.pattern}|{SENTENCE_GAP}")
 _ITEM = re.compile(r"^([ \t]*)(?:[-*+•–]|\d{1,3}[.)])[ \t]+(?=\S)", re.MULTILINE)
 Keep = Literal[FactKind, "all", "draft", "strict"]
 
@@ -226,8 +226,7 @@ def count_paragraphs(text: str) -> int:
 
 def count_sentences(text: str) -> int:
     prose = HEADING.sub("\n", _ITEM.sub("\n\n", CODE_BLOCK.sub("\n\n", text)))
-    bare = pattern("abbreviated").sub("X", ORDINAL.sub("X", prose))
-    return _count_ended(pattern("gap").split(bare))
+    return _count_ended(_SENTENCE_GAP.split(hide_points(prose)))
 
 
 def count_items(text: str) -> int:

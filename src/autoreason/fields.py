@@ -306,6 +306,8 @@ def _in_words(hint: Any) -> list[str]:
         return list(map(repr, get_args(hint)))
     if kind in (Sequence, tuple):
         return [f"a list of {describe(get_args(hint)[0])}" if get_args(hint) else "a list"]
+    if kind in (Mapping, dict) and get_args(hint)[1:] not in ((), (Any,)):
+        return [f"a dict with names as keys and {describe(get_args(hint)[1])} as values"]
     if getattr(kind, "_is_protocol", False):
         return [f"a {kind.__name__.lower()} object"]
     return [_WORDS.get(kind) or _with_article(kind.__name__)]

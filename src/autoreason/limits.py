@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import asdict
 
-from autoreason.contract import CODE_BLOCK, COUNTED, ORDINAL, Contract
+from autoreason.contract import CODE_BLOCK, COUNTED, Contract
 from autoreason.errors import InvalidInput
+from autoreason.sentences import ORDINAL
 
 _QUOTED = re.compile(
     rf"{CODE_BLOCK.pattern}|`[^`\n]+`|[“„«»\"][^“”„»«\"\n]{{1,200}}[”“»«\"]"

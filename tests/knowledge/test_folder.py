@@ -76,6 +76,14 @@ def test_what_cannot_be_read_is_named_file_by_file(tmp_path: Path) -> None:
     }
 
 
+def test_a_file_of_a_spreadsheet_is_to_be_saved_as_csv(tmp_path: Path) -> None:
+    (tmp_path / "mails.xlsx").write_bytes(b"PK\3\4\0\0\0\0" * 9)
+    (problem,) = read_folder(tmp_path).problems
+    assert problem.startswith("mails.xlsx: not read; save a table as CSV, ")
+    with pytest.raises(InvalidInput, match="it is a binary file; save a table as CSV"):
+        import_table(tmp_path / "mails.xlsx", tmp_path)
+
+
 def test_no_link_is_followed(tmp_path: Path) -> None:
     secret = write(tmp_path / "outside", {"secret.md": "secret", "t.csv": "text,value\nsecret,1\n"})
     folder = write(tmp_path / "kb", FILES)

@@ -6,9 +6,10 @@ import io
 import json
 import sys
 from decimal import Decimal
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,6 +18,7 @@ from autoreason.contract import Contract
 from autoreason.errors import CallFailed, Failure, InvalidInput
 from autoreason.exchange import Message, Outcome, Reply, Request, Role, Schema, Signal, TextArrived
 from autoreason.models.doubles import EchoModel, ScriptedModel
+from autoreason.parsing.documents import too_alike
 from autoreason.programs.examination import read_program
 
 BRIEF = "Write a plan for opening a small bakery in a village without a railway station."
@@ -123,6 +125,21 @@ async def test_the_echo_reads_the_brief_between_boundaries_and_answers_in_the_fo
     assert text.startswith("<document>\n# Write plan opening small bakery village\n")
     assert text.endswith("\n</document>")
     assert "boundary" not in text
+
+
+async def test_the_echo_asked_for_several_texts_writes_short_ones_that_differ() -> None:
+    schema = {
+        "type": "object",
+        "properties": {"texts": {"type": "array", "items": {"type": "string"}}},
+    }
+    asked = msgspec.structs.replace(
+        request(schema=schema),
+        messages=(Message("user", BRIEF), Message("user", "Write 6 texts, each complete.")),
+    )
+    texts = json.loads(await echoed(asked))["texts"]
+    assert len(texts) == 6
+    assert not any(too_alike(*pair) for pair in combinations(texts, 2))
+    assert all(len(each.split()) <= 5 and "complete" not in each.lower() for each in texts)
 
 
 CRITIQUE = {

@@ -488,8 +488,9 @@ A_LIST = ["Read on Sundays", "Don’t knock, we are open"]
         ),
         ("**1.** Read on Sundays\n**2.** Don’t knock, we are open\n\nTell me which!", A_LIST),
         ("Here are two:\nRead on Sundays\nDon’t knock, we are open", A_LIST),
-        ("1. Read on Sundays", A_LIST[:1]),
         ("Read on Sundays", A_LIST[:1]),
+        ("1. Top 10: books\n2. Sunday 12: we open", ["Top 10: books", "Sunday 12: we open"]),
+        ("1. Read\n- on Sundays\n2. Stay\n\nWhy:\n1. Short", ["Read\n- on Sundays", "Stay"]),
         (
             "1. She said “read”\n2. 2 for 1 – “today” only",
             ["She said “read”", "2 for 1 – “today” only"],
@@ -501,6 +502,21 @@ A_LIST = ["Read on Sundays", "Don’t knock, we are open"]
 )
 def test_a_list_is_read_whatever_marks_its_items(reply: str, texts: list[str]) -> None:
     assert read_list(reply) == texts
+
+
+def test_texts_that_begin_like_an_item_of_a_list_stay_whole() -> None:
+    texts = [
+        "Ab 6. Dezember: Lindenhof auch sonntags geöffnet",
+        "Top 10: Bücher für den Herbst",
+        "Am 24. Dezember bis 13 Uhr offen",
+        "Sunday 12: we open",
+        "Sunday 1: we open",
+        "iPhone 17: now in stock",
+        "1. Advent: wir haben offen",
+    ]
+    for each in texts:
+        assert read_list(each) == read_list(json.dumps({"texts": [each]})) == [each]
+    assert read_list("\n".join(texts)) == read_list(json.dumps(texts)) == texts
 
 
 @cases(

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from autoreason.errors import InvalidInput
 from autoreason.report.changes import (
@@ -114,6 +115,15 @@ def test_a_suggestion_is_a_sentence_and_says_why() -> None:
         "{~~We ask for money.~>We ask for 900 EUR.~~}{>>How much is (not) said.<<} "
         "{~~It is {not} much.~>It is not much.~~} Thanks."
     )
+
+
+@cases(
+    "sentence",
+    ["Wir schließen am 24.12. um 13 Uhr.", "Bis 24. Dezember (z. B. im 2. Stock) ist offen."],
+)
+def test_a_date_or_an_ordinal_ends_no_suggestion(sentence: str) -> None:
+    marked = to_criticmarkup(f"{sentence} Danke.", "Wir kommen wieder. Danke.", {})
+    assert marked == f"{{--{sentence}--}}{{-- --}}{{++Wir kommen wieder.++}}{{++ ++}}Danke."
 
 
 @pytest.mark.parametrize(

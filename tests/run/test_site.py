@@ -42,6 +42,14 @@ async def test_a_site_is_a_list_and_a_page_for_each_run_and_can_be_written_again
     assert "Content-Security-Policy" in page
 
 
+async def test_a_list_of_the_latest_runs_does_not_say_that_they_are_all(tmp_path: Path) -> None:
+    with open_journal(tmp_path) as journal:
+        rows = [journal.row((await start_run(journal)).run) for _ in range(2)]
+        for shown, said in ((rows[1:], "<b>1</b> latest run<"), (rows, "<b>2</b> runs<")):
+            written = write_site(tmp_path / "site", shown, journal, temporary=True)
+            assert said in written.listing.read_text("utf-8")
+
+
 async def test_a_run_that_cannot_be_read_takes_no_other_with_it(tmp_path: Path) -> None:
     with open_journal(tmp_path) as journal:
         run = (await start_run(journal)).run

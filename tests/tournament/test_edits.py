@@ -195,14 +195,15 @@ async def test_each_changed_sentence_has_the_reason_that_a_critic_gave_for_its_w
     )
     script = {
         "pass/1/critic/0/try/0": problems("ask for money", "It was old"),
-        "pass/2/critic/0/try/0": problems("for 9 EUR … fell over"),
+        "pass/2/critic/0/try/0": problems("We ask … fell over", "for 9 EUR"),
         "pass/2/reviser/try/0": document(second),
     }
     played = await edited(
         document(first), passes=2, script=script | {"judge": vote("900", "9 EUR")}
     )
     reasons = find_reasons(build_story(played.events))
-    why = "“ask for money” is wrong. “for 9 EUR … fell over” is wrong."
+    # Who compares two texts has not seen one between them.
+    why = "“ask for money” is wrong. “We ask … fell over” is wrong."
     assert reasons["we ask for money"] == why
     shown = to_criticmarkup(DRAFT, second, reasons)
     assert f"{{~~We ask for money.~>We ask for 900 EUR.~~}}{{>>{why}<<}} The shed fell" in shown

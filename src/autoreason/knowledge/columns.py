@@ -43,7 +43,7 @@ def decode_text(data: bytes, named: str = "") -> tuple[str, str]:
     if b"\0" in data[:1000]:
         even, odd = data[:1000:2].count(0), data[1:1000:2].count(0)
         if max(even, odd) * 3 < len(data[:1000]):
-            raise InvalidInput("it is a binary file")
+            raise InvalidInput("it is a binary file; save a table as CSV, a text as .md")
         encoding = "utf-16-be" if even > odd else "utf-16-le"
         return data.decode(encoding, "replace"), encoding
     try:

@@ -326,8 +326,8 @@ def _read_file(name: str, data: bytes, config: FolderConfig) -> TableReading:
         return read_table(name, data, config.columns_of(name), config.better, private=private)
     folder, _, rest = name.partition("/")
     if ending not in _TEXTS or not rest or folder.casefold() not in _FOLDERS:
-        where = f"and texts in .md files of the folders {', '.join(_FOLDERS)}"
-        raise InvalidInput(f"not read; records are in .csv, .tsv and .jsonl files, {where}")
+        where = f"a text as .md in {', '.join(_FOLDERS)}"
+        raise InvalidInput(f"not read; save a table as CSV, {where}")
     kind, verdict = _FOLDERS[folder.casefold()]
     text, encoding = decode_text(data, config.encoding)
     if len(text) > MAX_TEXT:

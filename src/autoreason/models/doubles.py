@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fnmatch import fnmatchcase
 from hashlib import blake2b
-from itertools import zip_longest
+from itertools import cycle, zip_longest
 from typing import Any
 
 from autoreason.characters import is_blank
@@ -201,6 +201,8 @@ def _instance(schema: Mapping[str, Any], echo: _Echo, path: str) -> Any:
             if "enum" in items:
                 # A list of choices is a ranking: all of them, in some order.
                 return echo.shuffled(items["enum"], path)[: schema.get("maxItems")]
+            if items.get("type") == "string":
+                return _lines(echo)
             length = max(1, schema.get("minItems", 1))
             return [_instance(items, echo, f"{path}/{number}") for number in range(length)]
         case "integer" | "number":
@@ -229,6 +231,13 @@ def _program(echo: _Echo) -> str:
     else:
         lines = [f"def {definition[2]}(*given):", f"    return {guess}"]
     return "\n".join(("A guess.", "", _FENCE, *lines, "```"))
+
+
+def _lines(echo: _Echo) -> list[str]:
+    """Short texts in the words of the task, which comes first; as few as possible have the same ones."""
+    found = dict.fromkeys(_WORD.findall(echo.user_texts[0].partition("\n\n")[0])) or ["nothing"]
+    verbs, words = echo.shuffled(_VERBS), cycle(echo.shuffled(found))
+    return [f"{next(words).capitalize()} {verb} {next(words).lower()}" for verb in verbs]
 
 
 def _document(echo: _Echo) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
@@ -35,8 +35,10 @@ LIST = Schema(
     object_schema({"texts": {"type": "array", "items": {"type": "string"}}}),
     "Answer with a numbered list and nothing else: each text in a line of its own.",
 )
-_ITEM = pattern(r"(?m)^[ \t]*(?:[-*+•–—]|[*_]*\(?(?:[^\W\d]+ )?\d{1,2}[.):][*_]*)[ \t]+(?=\S)")
-"""`1.`, `2)`, `-`, `**Headline 3:**`."""
+_ITEM = pattern(
+    r"(?m)^[ \t]*(?:[-*+•–—]|[*_]*\(?(?:[^\W\d]+ )?(?P<number>\d{1,2})[.):][*_]*)[ \t]+(?=\S)"
+)
+"""`1.`, `2)`, `-`, `**Headline 3:**`; but also how a text may begin: “Top 10: ”."""
 _AROUND = pattern(r"[*_`]*[\"“”„«»]?([^*_`\"“”„«»]+)[\"“”«»]?[*_`]*")
 _FENCED = re.compile(r"\A```(?:markdown|md|text|json)?[ \t]*\n(.*?)\n```\s*\Z", re.DOTALL)
 
@@ -99,15 +101,29 @@ def read_list(reply: str) -> list[str]:
         value = texts if isinstance(texts, list) else [*value.values()]
     if isinstance(value, list):
         items = [each for each in value if isinstance(each, str)]
-        is_marked = all(map(_ITEM.match, items))
-        items = [_ITEM.sub("", each, 1) if is_marked else each for each in items]
+        marks = _marks(filter(None, map(_ITEM.match, items)))
+        if len(marks) == len(items):
+            items = [each.string[each.end() :] for each in marks]
     else:
-        lead, *marked = _ITEM.split(reply.strip())
-        items = [each.split("\n\n")[0] for each in marked]
-        if not marked or (lead and not marked[1:]):
-            items = [line for line in reply.splitlines() if not line.rstrip().endswith(":")]
+        marks = _marks(_ITEM.finditer(reply))
+        ends = [*(each.start() for each in marks[1:]), len(reply)]
+        items = [
+            reply[each.end() : end].split("\n\n")[0] for each, end in zip(marks, ends, strict=False)
+        ] or [line for line in reply.splitlines() if not line.rstrip().endswith(":")]
     bare = (_AROUND.fullmatch(each.strip()) or (each,) * 2 for each in items)
     return [each[1].strip() for each in bare if each[1].strip()]
+
+
+def _marks(found: Iterable[re.Match[str]]) -> list[re.Match[str]]:
+    """Those of one kind that are bullets or count from 1; none where there is only one."""
+    kinds = defaultdict[str, list[re.Match[str]]](list)
+    for each in found:
+        kinds[re.sub(r"\d+", "", each[0].strip())].append(each)
+    for same in kinds.values():
+        marks = [each for at, each in enumerate(same, 1) if int(each["number"] or at) == at]
+        if len(marks) > 1:
+            return marks
+    return []
 
 
 WORDS_IN_A_ROW = 3

@@ -11,13 +11,14 @@ from typing import Literal, NamedTuple
 
 from autoreason.characters import in_markup
 from autoreason.errors import InvalidInput
+from autoreason.sentences import SENTENCE_GAP, hide_points
 
 MARKS = re.compile(r"\*\*|__|`")
 """Emphasis and code within a line."""
 _MARKED = re.compile(r"(?:(#{1,6})|\s*(?:[-*+]|\d{1,3}[.)]))\s+(.*)")
 """A heading, or an item of a list."""
 FENCE = re.compile(r"\s*(?:```|~~~)")
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"”’)*_]*\s+|\n\s*")
+_SENTENCE_END = re.compile(rf"{SENTENCE_GAP}|\n\s*")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 _SENTENCE_LIKE = 0.3
 """The share of words that two sentences must have in common to be one that changed."""
@@ -70,7 +71,7 @@ def split_blocks(text: str) -> list[Block]:
 
 def split_sentences(text: str) -> list[str]:
     """Its sentences and lines, each with the white space behind it."""
-    ends = {0, *(each.end() for each in _SENTENCE_END.finditer(text)), len(text)}
+    ends = {0, *(each.end() for each in _SENTENCE_END.finditer(hide_points(text))), len(text)}
     return [text[start:end] for start, end in pairwise(sorted(ends))]
 
 

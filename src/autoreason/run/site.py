@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -86,7 +87,9 @@ def write_site(
             listed.append(_listed(row, readable_story(journal, row.id), journal))
     listed.sort(key=lambda each: each.created, reverse=True)
     addresses = {each.run: page_address(each.run) for each in listed}
-    write(index, runs_page(listed, addresses), private=temporary)
+    last = len(wanted)
+    more = temporary and any(islice(journal.iter_runs(page=last + 1), last, None))
+    write(index, runs_page(listed, addresses, more=more), private=temporary)
     return Site(index, len(wanted) - len(left_out), left_out)
 
 

@@ -69,9 +69,9 @@ def panel_job(texts: Mapping[str, str], *, pairwise: bool, equal_length: bool) -
 
 def make_entries(texts: Mapping[str, str], *, equal_length: bool = False) -> tuple[Entry, ...]:
     if not MIN_TEXTS <= len(texts) <= MAX_TEXTS:
-        raise InvalidInput(
-            f"a panel compares {MIN_TEXTS} to {MAX_TEXTS} texts, not {len(texts)}; give as many"
-        )
+        missing, most = MIN_TEXTS - len(texts), f"{MIN_TEXTS} to {MAX_TEXTS} texts"
+        fix = f"give {missing} more" if missing > 0 else f"leave out {len(texts) - MAX_TEXTS}"
+        raise InvalidInput(f"a panel compares {most}, not {len(texts)}; {fix}")
     for name, text in texts.items():
         if is_blank(text):
             raise InvalidInput(f"{name} is empty; there is nothing to judge in it")

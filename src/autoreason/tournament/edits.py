@@ -86,13 +86,14 @@ def undecided(story: Story) -> list[str]:
 
 
 def find_reasons(story: Story) -> Reasons:
-    """What critics found wrong with the sentences of the first draft, or with what they became."""
+    """What critics found wrong with words of the first draft, there or in later texts, by its sentences."""
     rounds = {each.number: each for each in story.passes}
+    given = Prose(story.incumbents[0].text if story.incumbents else "")
     origin: dict[str, str] = {}
     reasons: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for one, after in ((rounds[each.since], each.text) for each in story.incumbents[1:]):
         prose = Prose(one.incumbent)
-        faults = [fault for each in one.critiques for fault in each.problems]
+        faults = [x for each in one.critiques for x in each.problems if given.quotes(x.quote)]
         quotes = [(*place, each.problem) for each in faults for place in prose.places(each.quote)]
         blocks = compare_texts(one.incumbent, after)
         for was, now in (each for old, new in blocks for each in suggest(old.text, new.text)):

@@ -42,9 +42,9 @@ from autoreason.tournament.voting import from_scores
 @pytest.mark.parametrize(
     ("texts", "said"),
     [
-        ({}, "2 to 10 texts, not 0"),
-        ({"a": "One."}, "2 to 10 texts, not 1"),
-        ({str(n): f"Text {n}." for n in range(11)}, "2 to 10 texts, not 11"),
+        ({}, "2 to 10 texts, not 0; give 2 more"),
+        ({"a": "One."}, "2 to 10 texts, not 1; give 1 more"),
+        ({str(n): f"Text {n}." for n in range(11)}, "2 to 10 texts, not 11; leave out 1"),
         ({"a": "A text. Of two.", "b": "No.", "c": " A text.\nOf  two."}, "a and c are the same"),
         ({"a.md": "Something.", "b.md": " \n\t "}, "b.md is empty"),
     ],
