@@ -17,7 +17,7 @@ from msgspec.structs import asdict
 
 from autoreason.contract import CODE_BLOCK, COUNTED, Contract
 from autoreason.errors import InvalidInput
-from autoreason.sentences import ORDINAL
+from autoreason.sentences import hide_points
 
 _QUOTED = re.compile(
     rf"{CODE_BLOCK.pattern}|`[^`\n]+`|[“„«»\"][^“”„»«\"\n]{{1,200}}[”“»«\"]"
@@ -100,7 +100,7 @@ def read_limits(brief: str) -> tuple[Limit, ...]:
     ]
     if not phrases:
         return ()
-    points = ORDINAL.sub(lambda x: x[0].replace(".", ","), masked)
+    points = hide_points(masked)
     starts = [0, *(each.end() for each in re.finditer(grammar["breaks"], points)), len(brief) + 1]
     label, order = _compile(grammar["label"]), _compile(grammar["object"])
 

@@ -202,7 +202,11 @@ def _instance(schema: Mapping[str, Any], echo: _Echo, path: str) -> Any:
                 # A list of choices is a ranking: all of them, in some order.
                 return echo.shuffled(items["enum"], path)[: schema.get("maxItems")]
             if items.get("type") == "string":
-                return _lines(echo)
+                # Texts to choose from, in the words of the task, which comes first.
+                words = dict.fromkeys(_WORD.findall(echo.user_texts[0].partition("\n\n")[0]))
+                two = cycle(echo.shuffled(words or ["nothing"]))
+                verbs = echo.shuffled(_VERBS)
+                return [f"{next(two).capitalize()} {verb} {next(two).lower()}" for verb in verbs]
             length = max(1, schema.get("minItems", 1))
             return [_instance(items, echo, f"{path}/{number}") for number in range(length)]
         case "integer" | "number":
@@ -231,13 +235,6 @@ def _program(echo: _Echo) -> str:
     else:
         lines = [f"def {definition[2]}(*given):", f"    return {guess}"]
     return "\n".join(("A guess.", "", _FENCE, *lines, "```"))
-
-
-def _lines(echo: _Echo) -> list[str]:
-    """Short texts in the words of the task, which comes first; as few as possible have the same ones."""
-    found = dict.fromkeys(_WORD.findall(echo.user_texts[0].partition("\n\n")[0])) or ["nothing"]
-    verbs, words = echo.shuffled(_VERBS), cycle(echo.shuffled(found))
-    return [f"{next(words).capitalize()} {verb} {next(words).lower()}" for verb in verbs]
 
 
 def _document(echo: _Echo) -> str:

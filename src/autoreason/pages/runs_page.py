@@ -16,13 +16,8 @@ LIST_MARK = "<!-- a list of runs, by autoreason -->"
 """By which such a page is known when it is written again."""
 
 
-def runs_page(
-    runs: Sequence[ListedRun], addresses: Mapping[str, str], *, more: bool = False
-) -> str:
-    """A page of these runs, running ones first; `addresses` are those of their pages, by name.
-
-    `more` says that there are earlier ones.
-    """
+def runs_page(runs: Sequence[ListedRun], addresses: Mapping[str, str], more: bool = False) -> str:
+    """A page of these runs by the addresses of their pages, running ones first; `more` says there are earlier ones."""
     known = [each.cost for each in runs if each.cost is not None]
     page = fill_page(
         Path(__file__).parent / "assets/runs.html",

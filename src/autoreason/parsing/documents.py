@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 from autoreason.exchange import Schema, object_schema
@@ -106,10 +106,9 @@ def read_list(reply: str) -> list[str]:
             items = [each.string[each.end() :] for each in marks]
     else:
         marks = _marks(_ITEM.finditer(reply))
-        ends = [*(each.start() for each in marks[1:]), len(reply)]
-        items = [
-            reply[each.end() : end].split("\n\n")[0] for each, end in zip(marks, ends, strict=False)
-        ] or [line for line in reply.splitlines() if not line.rstrip().endswith(":")]
+        spans = pairwise([*marks, None])
+        items = [reply[a.end() : b and b.start()].split("\n\n")[0] for a, b in spans if a]
+        items = items or [x for x in reply.splitlines() if not x.rstrip().endswith(":")]
     bare = (_AROUND.fullmatch(each.strip()) or (each,) * 2 for each in items)
     return [each[1].strip() for each in bare if each[1].strip()]
 
@@ -118,12 +117,10 @@ def _marks(found: Iterable[re.Match[str]]) -> list[re.Match[str]]:
     """Those of one kind that are bullets or count from 1; none where there is only one."""
     kinds = defaultdict[str, list[re.Match[str]]](list)
     for each in found:
-        kinds[re.sub(r"\d+", "", each[0].strip())].append(each)
-    for same in kinds.values():
-        marks = [each for at, each in enumerate(same, 1) if int(each["number"] or at) == at]
-        if len(marks) > 1:
-            return marks
-    return []
+        same = kinds[re.sub(r"\d+", "", each[0].strip())]
+        if not each["number"] or int(each["number"]) == len(same) + 1:
+            same.append(each)
+    return next((same for same in kinds.values() if same[1:]), [])
 
 
 WORDS_IN_A_ROW = 3

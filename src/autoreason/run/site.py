@@ -87,9 +87,8 @@ def write_site(
             listed.append(_listed(row, readable_story(journal, row.id), journal))
     listed.sort(key=lambda each: each.created, reverse=True)
     addresses = {each.run: page_address(each.run) for each in listed}
-    last = len(wanted)
-    more = temporary and any(islice(journal.iter_runs(page=last + 1), last, None))
-    write(index, runs_page(listed, addresses, more=more), private=temporary)
+    more = temporary and any(islice(journal.iter_runs(), len(wanted), None))
+    write(index, runs_page(listed, addresses, more), private=temporary)
     return Site(index, len(wanted) - len(left_out), left_out)
 
 
