@@ -215,6 +215,10 @@ def test_of_a_very_long_text_the_beginning_is_read() -> None:
     assert values(f"It is 5 km. {'word ' * 100_000}It is 7 km.") == ["5 km"]
 
 
+def test_one_figure_again_and_again_is_compared_in_time() -> None:
+    assert_linear(lambda times: compare_facts("1 km " * times, "2 km " * times), 500)
+
+
 ITEMS = st.sampled_from(
     [
         "A ticket is 41.50 EUR for all.",

@@ -98,7 +98,7 @@ _Words = list[tuple[str, Fact | None]]
 
 def _aligned(one: _Words, other: _Words) -> list[tuple[Fact, Fact]]:
     """Figures in the same places of two sentences, if most of their words are the same and none moved."""
-    here, there = [word for word, _ in one], [word for word, _ in other]
+    here, there = ([word for word, _ in each[:_MOST_PAIRED]] for each in (one, other))
     same = SequenceMatcher(None, here, there, autojunk=False)
     stays = [(i + n, j + n) for i, j, size in same.get_matching_blocks() for n in range(size)]
     moved = Counter(here) & (Counter(there) - Counter(here[i] for i, _ in stays))
