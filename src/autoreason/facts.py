@@ -252,11 +252,6 @@ def pattern(name: str, words: tuple[str, ...] = ()) -> re.Pattern[str]:
     return re.compile(insert(name), re.VERBOSE)
 
 
-def _read_weekday(found: re.Match[str], _: str) -> Iterator[_Read]:
-    beside = "" if found[1] else "\t"
-    yield "dates", _look_up("days", found[0]) + beside, *found.span()
-
-
 def _look_up(table: str, word: str | None) -> str:
     """What a word of a text is read as, also as a plural; nothing if it is not in the table."""
     entries, bare = _tables()[table], re.sub(r"[\s-]", "", word or "")
@@ -266,8 +261,6 @@ def _look_up(table: str, word: str | None) -> str:
 
 _Read = tuple[FactKind, str, int, int]
 """Kind, value and place of a fact; without a value, what is only taken from the readers that follow."""
-_Reader = Callable[[re.Match[str], str], Iterable[_Read]]
-"""Of what a pattern found in the masked text, and the text as it is."""
 
 
 def _read_code(found: re.Match[str], _: str) -> Iterator[_Read]:
@@ -374,7 +367,8 @@ def _read_phone(found: re.Match[str], _: str) -> Iterator[_Read]:
     yield "numbers", f"{digits} {found['abroad'] or ''}".rstrip(), *found.span("number")
 
 
-_READERS: dict[str, _Reader] = {
+# Of what a pattern found in the masked text, and the text as it is.
+_READERS: dict[str, Callable[[re.Match[str], str], Iterable[_Read]]] = {
     "code": _read_code,
     "date": _read_date,
     "link": _read_link,
@@ -384,6 +378,6 @@ _READERS: dict[str, _Reader] = {
     "product": lambda found, _: [("names", " ".join(_stems(found[0])), *found.span())],
     "quote": _read_quote,
     "time": _read_time,
-    "weekday": _read_weekday,
+    "weekday": lambda x, _: [("dates", _look_up("days", x[0]) + "\t" * (not x[1]), *x.span())],
     "nothing": lambda found, _: [("names", "", *found.span())],
 }

@@ -102,10 +102,12 @@ def _losses(given: Given, text: str, said: tuple[str, ...] = ()) -> tuple[_Loss,
     if not given.keep:
         return ()
     sources = (*given[3:5], without_limits(given.brief))
+    sentences, goes = re.split(r"(?<=[.!?;])\s+|\n", given.brief), pattern("goes")
+    may_go = [x for x in sentences if goes.search(x) and not pattern("not").search(x)]
     found: dict[tuple[str, str], _Loss] = {}
     for at, source in enumerate(sources[: not given._is_off if "draft" in given.keep else None]):
         # To name a fact allows to leave it out, not to invent another.
-        firm = set(find_unstated(source, (*said, *_leave_out(given.brief)), given.kinds))
+        firm = set(find_unstated(source, (*said, *may_go), given.kinds))
         # What comes later may correct it, in other words as well.
         later = (*sources[at + 1 :], *said)
         wrong = find_unstated(text, (source, *later), given.kinds)
@@ -124,12 +126,6 @@ def _losses(given: Given, text: str, said: tuple[str, ...] = ()) -> tuple[_Loss,
 def _long_words(text: str, fact: Fact) -> set[str]:
     """Of the sentence that a fact is in."""
     return set(re.findall(r"[^\W\d]{4,}", sentence_of(text, fact).casefold()))
-
-
-def _leave_out(brief: str) -> list[str]:
-    """The sentences that say what is to go."""
-    sentences, goes, stays = re.split(r"(?<=[.!?;])\s+|\n", brief), pattern("goes"), pattern("not")
-    return [each for each in sentences if goes.search(each) and not stays.search(each)]
 
 
 @lru_cache(64)

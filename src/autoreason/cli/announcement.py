@@ -36,8 +36,6 @@ _SEVERAL = re.compile(
 _OFFLINE = "small offline model: results are poor, nothing is sent or paid."
 _GOOD = (examples.MODEL, examples.OTHER)
 """What is named to someone who has a key for its provider."""
-
-
 PACED_BY = 10
 """Calls from which on a run says how long a call takes."""
 
@@ -70,16 +68,12 @@ def announce_rest(
     prepared: PreparedRun[Any], spent: Spent, seconds: float
 ) -> list[tuple[str, str]]:
     """The same of a run that goes on, for what is left of it."""
-    settings, whole = prepared.settings, Expected(None, None)
+    settings = prepared.settings
     # Of a suite the cells are counted, not their calls.
-    if not isinstance(settings.job, Lab):
-        whole = _expect(prepared)
+    whole = Expected(None, None) if isinstance(settings.job, Lab) else _expect(prepared)
     pace = seconds / spent.calls if spent.calls >= PACED_BY else _find_pace(prepared)
     expected = describe_expected(whole.less(spent.calls), settings, pace)
     return [("Expect", expected)] if expected else []
-
-
-# ---- what to expect ----------------------------------------------------------------------------
 
 
 class Expected(NamedTuple):
@@ -169,9 +163,6 @@ def _find_pace(prepared: PreparedRun[Any]) -> float | None:
         if row is None or row.spent.calls < PACED_BY:
             return None
         return working_time(row.id, journal=journal).seconds / row.spent.calls
-
-
-# ---- the text and its model --------------------------------------------------------------------
 
 
 def describe_limits(task: Task) -> str:

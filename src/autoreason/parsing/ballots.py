@@ -109,9 +109,8 @@ def read_ranking(text: str, labels: Sequence[str]) -> tuple[str, ...] | None:
     if ranking is None:
         return None
     at = declarations[-1].line
-    if _is_doubtful(ranking, _joined(lines[:at]), _joined(lines[at:])):
-        return None
-    return None if _has_other_places(ranking, lines, at, forms) else ranking
+    doubtful = _is_doubtful(ranking, _joined(lines[:at]), _joined(lines[at:]))
+    return None if doubtful or _has_other_places(ranking, lines, at, forms) else ranking
 
 
 def without_copies(text: str, labels: Sequence[str]) -> str:
@@ -413,8 +412,7 @@ _VERDICTS = (
     ),
     pattern(rf"\bmy {_CHOICE}{_BY_THE_WAY}(?: {_GOES_TO}{_BY_THE_WAY}|:) {_LABEL}", _FLAGS),
 )
-_IS_UNNAMED = _IS.replace("?P<not>", "?:")
-_PLACED_AS = rf"(?: {_IS_UNNAMED})? (?:the )?(?:{'|'.join(PLACES)})\b"
+_PLACED_AS = rf"(?: {_IS.replace('?P<not>', '?:')})? (?:the )?(?:{'|'.join(PLACES)})\b"
 _BRACKETS = r"(?: ?\([^()\n]{0,80}\))?+"
 _NEXT = (
     r" ?(?:[-=]*>++|<++|,? ?(?:and )?(?:then|followed by)\b|(?P<listed>,(?: and)?)) ?(?:the )?"

@@ -52,8 +52,7 @@ class Document(NamedTuple):
 
 def read_document(reply: str) -> Document:
     """The document and the notes of a reply; a model may mark the document too, though it is not asked to."""
-    wrapped = _WRAPPED.match(reply)
-    if wrapped:
+    if wrapped := _WRAPPED.match(reply):
         return Document(_bare(wrapped[1]), _split(wrapped[2]).notes)
     return _split(reply)
 
@@ -164,17 +163,9 @@ _OPENERS = pattern(
 )
 
 
-class _Sign(NamedTuple):
-    """Matches passages in which a text mentions how it was written."""
-
-    needles: tuple[str, ...]
-    """Every match contains one of these; searching for them first is far quicker."""
-    pattern: re.Pattern[str]
-
-
-def _sign(needles: str, source: str) -> _Sign:
-    flags = re.IGNORECASE | re.VERBOSE | re.MULTILINE
-    return _Sign(tuple(needles.split(", ")), pattern(source, flags))
+def _sign(needles: str, source: str) -> tuple[list[str], re.Pattern[str]]:
+    """How a text mentions how it was written; to search first for what every match has one of is far quicker."""
+    return needles.split(", "), pattern(source, re.IGNORECASE | re.VERBOSE | re.MULTILINE)
 
 
 _SIGNS = (
@@ -327,14 +318,9 @@ def find_sentences(text: str, sentences: tuple[str, ...], *allowed: str) -> list
 @lru_cache(maxsize=64)
 def _any_of(sentences: tuple[str, ...]) -> re.Pattern[str]:
     # Whatever quotation marks a model writes.
-    words = (
-        [
-            _QUOTE.pattern.join(map(re.escape, _QUOTE.split(word)))
-            for word in each.rstrip(".").split()
-        ]
-        for each in sentences
-    )
-    each = sorted((r"\s+".join(parts) for parts in words), key=len, reverse=True)
+    parts = (map(_QUOTE.split, each.rstrip(".").split()) for each in sentences)
+    words = ((_QUOTE.pattern.join(map(re.escape, part)) for part in each) for each in parts)
+    each = sorted(map(r"\s+".join, words), key=len, reverse=True)
     return re.compile(rf"(?:{'|'.join(each)}){_ENDS}", re.IGNORECASE | re.MULTILINE)
 
 
@@ -363,19 +349,16 @@ def _words(text: str) -> list[str]:
     return [word.casefold() for word in _WORD.findall(text)]
 
 
-_SENTENCE_END = re.compile(r"(?<=[.!?:;])\s+|\n")
-_PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
-
-
 def find_additions(text: str, *sources: str) -> tuple[str, ...]:
     """The sentences of a text that are not what remains of a paragraph of a source once words are taken out.
 
     Case, punctuation and layout do not count, nor does the order of sentences. A paragraph and not a sentence
     is what must contain the words, so that two sentences may be cut to one.
     """
-    paragraphs = [_words(p) for each in sources for p in _PARAGRAPH_END.split(each) if p.strip()]
+    paragraphs = [_words(p) for each in sources for p in re.split(r"\n[ \t]*\n", each) if p.strip()]
     # A line break ends a sentence, too, which asks less of a list or a wrapped line, and never more.
-    sentences = (part.strip() for part in _SENTENCE_END.split(text) if re.search(r"\w", part))
+    parts = re.split(r"(?<=[.!?:;])\s+|\n", text)
+    sentences = (part.strip() for part in parts if re.search(r"\w", part))
     return tuple(
         sentence
         for sentence in sentences

@@ -85,9 +85,6 @@ def words_of(text: str) -> str:
     return " ".join(split_words(text.casefold()))
 
 
-# ---- shown -------------------------------------------------------------------------------------
-
-
 def compare_texts(before: str, after: str) -> Iterator[tuple[Block, Block]]:
     """The way from one text to the other, block by block."""
     return pair(split_blocks(before), split_blocks(after))
@@ -119,9 +116,6 @@ def to_html(before: str, after: str, reasons: Reasons | None = None) -> str:
     groups = groupby(blocks, key=lambda each: each.startswith("<li>"))
     lists = (("<ul>{}</ul>" if listed else "{}").format("\n".join(each)) for listed, each in groups)
     return "\n".join(lists)
-
-
-# ---- pairing -----------------------------------------------------------------------------------
 
 
 def pair(
@@ -186,8 +180,6 @@ def _compare(old: list[str], new: list[str]) -> Iterator[Change]:
             yield from [Change("same", " ".join(same))] if same else []
             i, j = k + size, m + size
 
-
-# ---- as suggestions ----------------------------------------------------------------------------
 
 _CRITIC_SIGN = re.compile(r"\{(?:\+\+|--|~~|>>|==)|(?:\+\+|--|~~|<<|==)\}|~>")
 

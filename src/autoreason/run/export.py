@@ -179,14 +179,14 @@ def _texts(story: Story) -> dict[str, str]:
     for review in story.reviews:
         after = review.decided.after if review.decided else 0
         place = f"reviews/{after:02}" if after else "review"
-        files |= _ballots(place, review.ballots, review.decided)
+        files |= _ballots(f"{place}/", review.ballots, review.decided)
         for each in review.decided.texts if review.decided else ():
             files[f"{place}/{_file_name(each.name)}.md"] = each.text
     for entry in task.entries if task else ():
         place = f"texts/{_folder(entry.stage)}/" if entry.stage else "texts/"
         files[f"{place}{_file_name(entry.name).removesuffix('.md')}.md"] = entry.text
     for stage, panel in story.panels.items():
-        files |= _ballots(f"panels/{_folder(stage)}", panel.ballots, panel.decided)
+        files |= _ballots(f"panels/{_folder(stage)}/", panel.ballots, panel.decided)
     for pilot in story.of(PilotFinished):
         place = f"pilot/{pilot.number}"
         files |= {f"{place}/draft.md": pilot.draft, f"{place}/final.md": pilot.text}
@@ -222,8 +222,7 @@ def _pass(recorded: RecordedPass) -> dict[str, str]:
     return files | _ballots("", recorded.ballots, recorded.decided)
 
 
-def _ballots(folder: str, ballots: Sequence[BallotCast], decided: Event | None) -> dict[str, str]:
-    place = f"{folder}/" if folder else ""
+def _ballots(place: str, ballots: Sequence[BallotCast], decided: Event | None) -> dict[str, str]:
     files = {f"{place}ballot_{each.seat + 1}.md": _ballot(each) for each in ballots}
     return files | ({f"{place}verdict.json": pretty_json(decided)} if decided else {})
 
@@ -233,9 +232,8 @@ def _ballot(ballot: BallotCast) -> str:
     shown = ", ".join(f"{label} was {name}" for label, name in names)
     ranking = " > ".join(ballot.ranking) if ballot.ranking else "no valid ballot"
     shown += "; next to the first draft" if ballot.anchored else ""
-    checked = ""
-    if check := ballot.check:
-        checked = f"Checked by {check.model}: {length_check(ballot)}.\n\n{check.reasoning}"
+    by = ballot.check
+    checked = f"Checked by {by.model}: {length_check(ballot)}.\n\n{by.reasoning}" if by else ""
     about = f"Judge: {ballot.model}. In order of showing: {shown}."
     return "\n\n".join(filter(None, (f"# {ranking}", about, ballot.reasoning, checked)))
 

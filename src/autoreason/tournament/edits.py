@@ -10,15 +10,7 @@ from math import ceil
 from autoreason.jobs.context import Excess
 from autoreason.parsing.critiques import Prose
 from autoreason.parsing.documents import share_changed
-from autoreason.report.changes import (
-    NONE,
-    Block,
-    Reasons,
-    compare_texts,
-    split_words,
-    suggest,
-    words_of,
-)
+from autoreason.report.changes import NONE, Reasons, compare_texts, split_words, suggest, words_of
 from autoreason.report.numbers import percent
 from autoreason.settings import Settings
 from autoreason.story import Story
@@ -40,7 +32,12 @@ def find_excess(settings: Settings, draft: str, incumbent: str, text: str) -> Ex
             share = f"{ceil(100 * changed / words)} % of {what}, at most {percent(most)} allowed"
             return Excess("changed", f"changed {share}", "take back what matters least")
     pairs = [*compare_texts(incumbent, text)]
-    if _moved(pairs):
+    places = [*zip(accumulate(NONE not in each for each in pairs), pairs, strict=True)]
+    gone = [(at, one) for at, (one, other) in places if other == NONE and split_words(one.text)]
+    come = [(at, other) for at, (one, other) in places if one == NONE]
+    # Those that went and came again beyond one that stayed.
+    beyond = ((x, y) for a, x in gone for b, y in come if a != b and x.kind == y.kind)
+    if any(share_changed(x.text, y.text) <= _ALIKE for x, y in beyond):
         return Excess("changed", "its paragraphs have changed places", "put them back")
     sentences = (each for one, other in pairs for each in suggest(one.text, other.text))
     kept = (_in_common(was, now) / max(len(was), len(now)) for was, now in sentences)
@@ -53,15 +50,6 @@ def count_changed(before: str, after: str) -> tuple[int, int]:
     """The words of a text, and how many of them another has not or has besides, in their order."""
     old, new = split_words(before), split_words(after)
     return max(1, len(old)), max(len(old), len(new)) - _in_common(old, new)
-
-
-def _moved(pairs: Sequence[tuple[Block, Block]]) -> bool:
-    """Whether a paragraph went and came again beyond one that stayed."""
-    places = [*zip(accumulate(NONE not in each for each in pairs), pairs, strict=True)]
-    gone = [(at, one) for at, (one, other) in places if other == NONE and split_words(one.text)]
-    come = [(at, other) for at, (one, other) in places if one == NONE]
-    beyond = ((x, y) for a, x in gone for b, y in come if a != b and x.kind == y.kind)
-    return any(share_changed(x.text, y.text) <= _ALIKE for x, y in beyond)
 
 
 def _in_common(old: Sequence[str], new: Sequence[str]) -> int:
