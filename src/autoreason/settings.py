@@ -46,7 +46,7 @@ INSIDE = ("local", "echo")
 THROUGH_LITELLM = ("litellm", "bedrock", "vertex", "azure")
 """Providers whose servers and keys LiteLLM knows."""
 HOST = "host"
-"""What a model is of that is answered from outside, by whoever runs this."""
+"""The provider of models that are answered from outside, by an agent or a person."""
 BY_PROGRAM = ("claude-code", "codex", "gemini-cli")
 """Command lines of the user's own, which log in by themselves."""
 PANEL_JUDGES = 7

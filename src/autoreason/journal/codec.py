@@ -204,7 +204,7 @@ class Question(NamedTuple):
     run: str
     key: str
     held_until: float | None
-    """When whoever read it last no longer has it alone, in seconds since 1970; None where nobody has read it."""
+    """Until when the last reader has it alone, in seconds since 1970; None where nobody has read it."""
     times: int
     """How often it was read since its run last paused for that."""
     answer: str | None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from autoreason.run.result import Result
 
 LEASE = 15 * 60.0
-"""Seconds for which whoever takes a question has it alone."""
+"""Seconds for which a question belongs to the one who took it."""
 MAX_LEASES = 3
 """After so many without an answer the run pauses."""
 DEFAULTS: Mapping[str, Any] = {"passes": 3, "review_every": 0, "early_stop": False}

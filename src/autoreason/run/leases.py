@@ -343,7 +343,7 @@ class Leases:
             self.dead = frozenset()
             try:
                 if waiting and monotonic() >= counted + _CENSUS:
-                    # Whoever has written a row was locked before.
+                    # The writer of a row was locked before.
                     alive = await asyncio.to_thread(self._journal.locked_runs)
                     self.dead, counted = self._holders - alive - {BASE, self._me}, monotonic()
                 started = await self._decide()

@@ -38,7 +38,7 @@ def host() -> None:
     """Let a coding agent answer what a run asks.
 
     No key is needed. Questions are tokens; each is for a fresh context, which takes it, answers it and knows nothing
-    else; whoever hands them out carries tokens only. Nothing waits: it can go on tomorrow.
+    else; the one who hands them out carries tokens only. Nothing waits: it can go on tomorrow.
 
     \b
       autoreason host start brief.md --call-limit 60
