@@ -63,7 +63,6 @@ async def test_without_criteria_no_request_says_a_word_of_them() -> None:
     assert len(played.asked("critic")) > 1
     for request in played.requests:
         assert "criteri" not in request.messages[-1].text
-        assert "READERS" not in request.messages[-1].text
         assert "criteri" not in repr(request.schema)
 
 
@@ -147,11 +146,11 @@ READERS = re.compile(r"<<<READERS (\w+)>>>\n(.*?)\n<<<END READERS \1>>>", re.DOT
 
 
 async def test_after_a_split_vote_the_next_critic_reads_one_judge_on_each_side() -> None:
-    played = await play({"judge": split_judge(*SPLIT)}, criteria=CRITERIA, passes=2, reviewers=0)
+    played = await play({"judge": split_judge(*SPLIT)}, passes=2, reviewers=0)
     first, second, *_ = prompts(played, "critic")
     assert not READERS.search(first)
     (said,) = [found[1] for found in READERS.findall(second)]
-    assert said == "For: [This text] is number 1.\nAgainst: [This text] is number 3."
+    assert said == "Put it first: [This text] is number 1.\nPut it lower: [This text] is number 3."
     labels = {label for cast in played.of(BallotCast) for label in cast.labels}
     assert not re.findall(rf"\b(?:{'|'.join(labels)})\b", second)
     # Neither the author nor a judge reads it.
@@ -162,14 +161,20 @@ async def test_after_a_split_vote_the_next_critic_reads_one_judge_on_each_side()
 
 async def test_after_a_clear_vote_nothing_is_said_of_judges() -> None:
     two_of_three = split_judge(SPLIT[1], SPLIT[1], ["Third", "Second", "First"])
-    played = await play({"judge": two_of_three}, criteria=CRITERIA, passes=2, reviewers=0)
+    played = await play({"judge": two_of_three}, passes=2, reviewers=0)
     assert not any(READERS.search(each) for each in prompts(played, "critic"))
+
+
+async def test_critics_of_the_published_procedure_hear_nothing_of_judges() -> None:
+    played = await play({"judge": split_judge(*SPLIT)}, passes=2, protocol="paper")
+    assert len(prompts(played, "critic")) > 1
+    assert not any("number 1" in each for each in prompts(played, "critic"))
 
 
 async def test_a_split_review_is_told_where_the_passes_have_no_vote() -> None:
     script = {"judge": split_judge(["in 2."], ["First"], ["in 1."])}
     reviews = UNSEEN | {"passes": 3, "review_every": 2, "reviewers": 7, "max_growth": 100.0}
-    played = await play(script, criteria=CRITERIA, **reviews)
+    played = await play(script, **reviews)
     said = [bool(READERS.search(each)) for each in prompts(played, "critic")]
     assert said == [False, False, True]
 
@@ -179,7 +184,7 @@ async def told(draft: str, revision: str) -> tuple[tuple[str, ...], tuple[str, .
     likes = split_judge(["Fine"], ["Fine"], ["Fine"], ["Dull"], ["Dull"])
     script = {"reviser": document(revision), "judge": likes}
     changes = ONE | {"judges": 5, "candidates": "B"}
-    played = await play(script, draft=draft, criteria=CRITERIA, **changes)
+    played = await play(script, draft=draft, **changes)
     story = build_story([each for each in played.events if not isinstance(each, Delivered)])
     return story.trajectory, describe_split(story)
 
@@ -191,9 +196,7 @@ async def test_what_a_critic_reads_is_the_same_whether_its_text_was_the_incumben
 
 
 async def test_judges_who_saw_the_first_draft_as_a_reference_are_not_quoted() -> None:
-    played = await play(
-        {"judge": split_judge(*SPLIT)}, criteria=CRITERIA, passes=3, style="anchored", reviewers=0
-    )
+    played = await play({"judge": split_judge(*SPLIT)}, passes=3, style="anchored", reviewers=0)
     by_pass = [bool(READERS.search(each)) for each in prompts(played, "critic")]
     anchored = {each.stage for each in played.of(BallotCast) if each.anchored}
     quoted = {f"pass/{number}" for number, said in enumerate(by_pass) if said}

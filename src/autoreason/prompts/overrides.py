@@ -105,7 +105,7 @@ VARIABLES = {
     "rules": Variable("the contract in plain words; may be empty", ("At most 9 words.",), ()),
     "seconds": Variable("the time limit of a test or an evaluation", 2),
     "split": Variable(
-        "what judges said for the text and against it; may be empty", ("Hi.", "No."), ()
+        "what judges said who put the text first and lower; may be empty", ("Hi.", "No."), ()
     ),
     "starter": Variable("code to begin from; may be empty", "def add_up(a, b):", ""),
     "statement": Variable("the problem", "Add two numbers."),

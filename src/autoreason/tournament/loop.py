@@ -310,8 +310,8 @@ class Tournament(Strategy):
 
     async def _run_pass(self, number: int) -> None:
         incumbent = self.incumbent
-        # What is said of judges changes what critics see, so that only who names criteria has it.
-        split = describe_split(self.story) if self.context.task.criteria else ()
+        # The published procedure has critics who know nothing of judges.
+        split = describe_split(self.story) if self.settings.protocol == "robust" else ()
         self.begin_pass(number)
         guidance = await self.guidance(number)
         findings = await criticise(self.context, number, incumbent.text, guidance, split)

@@ -262,7 +262,7 @@ def _reason(
 
 
 def describe_split(story: Story) -> tuple[str, ...]:
-    """What two judges of the last vote said for the text that won and against it, unless two thirds put it first.
+    """What a judge of the last vote said who put its winner first, and one who did not, unless two thirds put it first.
 
     Only sentences about this text alone are taken, of judges who saw no reference: what a critic reads could stand
     there of the text before as well as of its challenger.

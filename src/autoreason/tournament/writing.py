@@ -226,7 +226,7 @@ async def criticise(
 ) -> CritiqueResult:
     """The limits that a text breaks are enough; without any, or where a person adds guidance, critics are asked too.
 
-    `split` is what judges who did not agree on the text said for it and against it.
+    `split` is what a judge said of the text who put it first, and one who put it lower.
     """
     problems = tuple(
         CritiqueProblem(severity="critical", kind="general", problem=fix)
