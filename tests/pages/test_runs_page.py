@@ -10,7 +10,7 @@ import pytest
 from tests.browser import browser as browser
 from tests.pages.listing import listed
 
-from autoreason.pages.runs_page import runs_page
+from autoreason.pages.listed import runs_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
