@@ -12,8 +12,9 @@ from tests.knowledge.test_holdout import make_records
 from tests.stats.intervals import ends
 
 from autoreason.errors import InvalidInput
+from autoreason.knowledge import predictor
 from autoreason.knowledge.holdout import measure_predictor
-from autoreason.knowledge.predictor import fit_ridge
+from autoreason.knowledge.predictor import embed, fit_ridge
 from autoreason.knowledge_records import Record
 
 installed = pytest.mark.skipif(
@@ -23,21 +24,17 @@ installed = pytest.mark.skipif(
 
 
 def test_without_the_extra_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    from autoreason.knowledge import embeddings
-
-    embeddings._embedder.cache_clear()
+    predictor._embedder.cache_clear()
     monkeypatch.setitem(sys.modules, "tokenizers", None)
     with pytest.raises(InvalidInput, match=r"pip install '\.\[embeddings\]'"):
         measure_predictor(make_records(40), "embeddings")
-    embeddings._embedder.cache_clear()
+    predictor._embedder.cache_clear()
 
 
 @installed
 @given(st.text())
 def test_any_text_has_a_finite_vector(text: str) -> None:
     import numpy as np
-
-    from autoreason.knowledge.embeddings import embed
 
     vector = embed(text)
     assert vector.shape == (256,)
