@@ -16,7 +16,7 @@ from tests.pages.plays import (
 from tests.tournament.stage import document, vote
 
 from autoreason.exchange import Request
-from autoreason.pages.film import moments
+from autoreason.pages.course import moments
 from autoreason.story import build_story
 from autoreason.tournament.rounds import name_compared
 

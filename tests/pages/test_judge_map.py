@@ -11,7 +11,7 @@ from tests.pages.plays import SEEDS, play_story, random_script, random_story
 from tests.tournament.stage import shown_texts
 
 from autoreason.exchange import Request
-from autoreason.pages.judge_map import map_judges
+from autoreason.pages.votes import map_judges
 from autoreason.tournament.evidence import gather_evidence, longer_preferred_in
 
 

@@ -12,7 +12,7 @@ from tests.tournament.stage import USUAL, critique, vote
 
 from autoreason.events import Recovery
 from autoreason.exchange import Request
-from autoreason.pages.recount import Choice, judge_of, recount_all
+from autoreason.pages.votes import Choice, judge_of, recount_all
 from autoreason.settings import Settings
 from autoreason.story import RecordedPass, RecordedReview, Story
 from autoreason.tournament.voting import count_votes, in_tie_order, pass_size, quorum

@@ -8,7 +8,7 @@ from itertools import pairwise
 from tests.cases import cases
 from tests.pages.plays import BACK, BACK_SETTINGS, SEEDS, play_story, random_story
 
-from autoreason.pages.river import draw, trace
+from autoreason.pages.course import draw, trace
 
 
 @cases("seed", SEEDS)
