@@ -72,9 +72,10 @@ OTHERS = {
 """The commands that it only names."""
 _MODULES = {
     **dict.fromkeys(("run", "resume", "fork", "tell"), "writing"),
-    **dict.fromkeys(("solve", "problems"), "programs"),
+    "view": "runs",
+    **dict.fromkeys(("solve", "problems", "research"), "programs"),
     **dict.fromkeys(("show", "export"), "records"),
-    **dict.fromkeys(("advise", "judge", "compare", "certify"), "judging"),
+    **dict.fromkeys(("advise", "judge", "compare", "certify", "rate"), "judging"),
     **dict.fromkeys(("audit", "simulate", "lab"), "experiments"),
     **dict.fromkeys(("models", "prompts", "doctor"), "setup"),
 }
