@@ -15,7 +15,7 @@ from tests.agents.real_agents import AGENTS
 from tests.models.alone import ROOT
 
 from autoreason.agents.skill import PROGRAMS, SKILL, install
-from autoreason.cli.group import cli
+from autoreason.cli.__main__ import cli
 from autoreason.errors import InvalidInput
 
 HERE = ROOT / "src/autoreason/agents"

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from tests.cases import cases
 from tests.cli.inside import Inside
 
+from autoreason.cli.__main__ import OTHERS, SECTIONS, cli
 from autoreason.cli.command import SHARED
-from autoreason.cli.group import OTHERS, SECTIONS, cli
 from autoreason.settings import SETTING_DOCS
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.cli.conftest import BRIEF, FAST
 from tests.cli.inside import Inside
 
-from autoreason.cli.group import OTHERS, SECTIONS
+from autoreason.cli.__main__ import OTHERS, SECTIONS
 
 PAGE = Path(__file__).parents[2].joinpath("docs", "json.md").read_text("utf-8")
 KINDS = ("Every run", "Numbers")

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from tests.cli.inside import Inside
 
 from autoreason import judge
+from autoreason.cli.__main__ import cli
 from autoreason.cli.arguments import settings_of
-from autoreason.cli.group import cli
 from autoreason.settings import (
     LIMITS,
     PANEL_JUDGES,

@@ -9,7 +9,7 @@ from click import Context
 from click.testing import CliRunner
 from tests.cli.conftest import BRIEF, FAST, Shell
 
-from autoreason.cli.group import OTHERS, SECTIONS, cli
+from autoreason.cli.__main__ import OTHERS, SECTIONS, cli
 
 HEAVY = ("aiohttp", "rich", "msgspec", "jinja2", "yaml", "sqlite3", "asyncio", "xllamacpp", "mcp")
 
@@ -47,7 +47,7 @@ def test_help_loads_nothing_heavy() -> None:
 
 def test_the_help_of_no_command_loads_what_only_its_work_needs() -> None:
     every = "[cli.get_command(None, name) for name in cli.list_commands(None)]"
-    code = f"import sys; from autoreason.cli.group import cli; {every}; print(*sys.modules)"
+    code = f"import sys; from autoreason.cli.__main__ import cli; {every}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {*done.stdout.split()}
     assert "autoreason.cli.commands.writing" in loaded

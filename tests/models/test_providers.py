@@ -16,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.cases import cases
 
-from autoreason.cli.group import cli
+from autoreason.cli.__main__ import cli
 from autoreason.errors import InvalidInput
 from autoreason.models import examples, providers
 from autoreason.models.dialects import find_dialect

@@ -16,8 +16,8 @@ from tests.browser import axe as axe
 from tests.browser import browser as browser
 
 from autoreason.report.charts import Interval, Lines, Point, Series, interval_chart, line_chart
+from autoreason.report.page import SideBySide, Try, Version
 from autoreason.report.report import Report, Section
-from autoreason.report.side_by_side import SideBySide, Try, Version
 from autoreason.report.table import Column, Table
 from autoreason.stats import Estimate
 

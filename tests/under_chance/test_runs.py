@@ -20,7 +20,7 @@ from autoreason.events import Delivered, Evidence, Verdict
 from autoreason.exchange import Query, Request, Spent
 from autoreason.jobs.context import JobContext
 from autoreason.knowledge_records import Knowledge, PredictorSeat
-from autoreason.pages.judge_map import map_judges
+from autoreason.pages.votes import map_judges
 from autoreason.report import numbers
 from autoreason.settings import Models, Protocol, Settings, make_settings
 from autoreason.story import CONFIRMATION, Story

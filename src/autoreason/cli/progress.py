@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from autoreason.characters import without_controls
 from autoreason.cli.announcement import PACED_BY
-from autoreason.cli.live import Live, View
-from autoreason.cli.steps import name_role
+from autoreason.cli.live import Live, View, name_role
 from autoreason.events import LIFECYCLE, AnyEvent, RunStarted
 from autoreason.exchange import BatchWaiting, CallRetried, Signal
 from autoreason.job_types import Judge, JudgePairs, Solve

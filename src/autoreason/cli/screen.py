@@ -14,8 +14,15 @@ from rich.live import Live as Redrawn
 from rich.text import Text
 
 from autoreason.characters import without_controls
-from autoreason.cli import steps
-from autoreason.cli.live import Call, Live, View
+from autoreason.cli.live import (
+    Call,
+    Live,
+    View,
+    describe_challengers,
+    describe_critique,
+    describe_tries,
+    describe_written,
+)
 from autoreason.cli.lookup import is_contest
 from autoreason.cli.progress import (
     describe_left,
@@ -146,7 +153,7 @@ def list_rounds(story: Story, chapters: Iterable[Chapter]) -> list[RoundLine]:
     has_judges = False
     if draft := story.draft:
         name = "your draft" if draft.given else KINDS["draft"].name
-        found.append(RoundLine(FIRST_DRAFT, name, steps.describe_written(draft)))
+        found.append(RoundLine(FIRST_DRAFT, name, describe_written(draft)))
     for each in chapters:
         # The first line says whom the numbers count.
         is_known = has_judges and not each.is_review
@@ -154,7 +161,7 @@ def list_rounds(story: Story, chapters: Iterable[Chapter]) -> list[RoundLine]:
         has_judges = has_judges or "judge" in each.votes
         words = each.reason.words if each.reason and not each.is_review else ""
         if isinstance(one := each.step, RecordedPass) and each.outcome == "rewritten":
-            sentence = f"rewritten: {steps.describe_challengers(one, 'B')}"
+            sentence = f"rewritten: {describe_challengers(one, 'B')}"
             faults = [fault for critique in one.critiques for fault in critique.problems]
             # The first of the most serious ones is why it was rewritten.
             faults.sort(key=lambda fault: [*SEVERITIES].index(fault.severity))
@@ -256,7 +263,7 @@ def _drafting(live: Live, settings: Settings) -> Step:
     story, calls = live.story, _asked(live, "author")
     if DRAFTS in story.panels or _asked(live, "judge"):
         return Step("choice of draft", "under way", _votes(live, DRAFTS, settings.panel_judges))
-    tried = f"{steps.describe_tries(story.drafts, settings.max_drafts)}; " if story.drafts else ""
+    tried = f"{describe_tries(story.drafts, settings.max_drafts)}; " if story.drafts else ""
     return Step("first draft", "under way", f"{tried}{_describe(live, calls)}")
 
 
@@ -274,8 +281,8 @@ def _round_steps(live: Live, one: RecordedPass, settings: Settings) -> list[Step
     stage = pass_key(one.number)
     found = {
         "critic": _critic(one),
-        "rewrite": steps.describe_challengers(one, "B"),
-        "merge": steps.describe_challengers(one, "AB"),
+        "rewrite": describe_challengers(one, "B"),
+        "merge": describe_challengers(one, "AB"),
         "judges": "",
     }
     asks = {"merge": writes_synthesis(settings), "judges": settings.judges > 0}
@@ -304,7 +311,7 @@ def _critic(one: RecordedPass) -> str:
     if not one.critiques:
         return ""
     if len(one.critiques) == 1 and not one.critiques[0].problems:
-        return steps.describe_critique(one.critiques[0])
+        return describe_critique(one.critiques[0])
     faults = [fault for each in one.critiques for fault in each.problems]
     worst = shorten(faults[0].quote or faults[0].problem, _QUOTE) if faults else ""
     return f"{describe_faults(one.critiques)}{f': “{worst}”' if worst else ''}"

@@ -24,7 +24,7 @@ from autoreason.knowledge.words import lines_to_models
 from autoreason.knowledge_records import Record, RecordedOutcome, RecordKind
 from autoreason.report.charts import Chart, Interval, interval_chart
 from autoreason.report.numbers import count, listed, shorten, signed
-from autoreason.report.report import Report, Section
+from autoreason.report.report import Report, Section, report_page
 from autoreason.report.table import Column, Table, figures, words
 from autoreason.stats import BEYOND_CHANCE, Estimate
 from autoreason.stats.shares import exact_share
@@ -169,8 +169,6 @@ class FolderReport(Report):
 
     def to_html(self, about: Mapping[str, str] | None = None) -> str:
         """Its page, which shows the best and the worst as charts."""
-        from autoreason.report.report_page import report_page
-
         return report_page(self.heading, [self.sentence], self.page_sections(), about or {})
 
     @property

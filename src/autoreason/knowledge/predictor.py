@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256
+from importlib.util import find_spec
 from math import fsum, sqrt
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -26,6 +27,12 @@ from autoreason.knowledge.standing import (
 )
 from autoreason.knowledge.words import MAX_SIMILARITY, share, split_words, word_set
 from autoreason.knowledge_records import FittedName, Record
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector = NDArray[np.float32]
 
 _PENALTY = 3.0
 _MAX_STEPS = 50
@@ -47,8 +54,6 @@ class Ridge(Struct, frozen=True, kw_only=True):
         words = word_set(text)
         value = fsum(self.words.get(word, 0.0) for word in words) / sqrt(len(words) or 1)
         if self.direction:
-            from autoreason.knowledge.embeddings import embed
-
             value += float(embed(text) @ self.direction)
         return value
 
@@ -59,8 +64,6 @@ def fit_ridge(
     """The regression of that name; `start` is one that is nearly right."""
     direction: tuple[float, ...] = ()
     if name == "embeddings":
-        from autoreason.knowledge.embeddings import fit_embeddings
-
         direction = fit_embeddings(texts, outcomes)
     words = fit_words(texts, outcomes, start.words if start else {})
     return Ridge(words=words, direction=direction)
@@ -279,3 +282,53 @@ class FittedPredictor:
         outcomes = [scores[record.id] for record, _ in rows]
         texts = [record.text for record, _ in rows]
         return _Known(fit_ridge(self._name, texts, outcomes, start), len(rows), self._fits)
+
+
+# ---- texts as vectors, by the optional weights of WordLlama: they come with its package ----------
+
+_MODEL = "l2_supercat"
+_NEEDED = ("safetensors", "tokenizers")
+_VECTOR_PENALTY = 10.0
+
+
+def fit_embeddings(texts: Sequence[str], outcomes: Sequence[float]) -> tuple[float, ...]:
+    """What each dimension is worth, by ridge regression."""
+    import numpy as np
+
+    vectors = np.stack([embed(text) for text in texts]).astype(float)
+    centred = np.array(outcomes) - np.mean(outcomes)
+    normal = vectors.T @ vectors + _VECTOR_PENALTY * np.eye(vectors.shape[1])
+    return tuple(np.linalg.solve(normal, vectors.T @ centred).tolist())
+
+
+@lru_cache(100_000)
+def embed(text: str) -> Vector:
+    """The sum of a text's tokens, divided by the root of how many they are; of an empty text, zeros."""
+    return _embedder()(text.encode(errors="replace").decode())
+
+
+@cache
+def _embedder() -> Callable[[str], Vector]:
+    # Files alone: what the code of its package adds has to be compiled, and sets up logging for the whole process.
+    package = find_spec("wordllama")
+    if not (package and package.origin and all(map(find_spec, _NEEDED))):
+        raise InvalidInput(
+            "embeddings need more than is installed; run `pip install '.[embeddings]'` in the clone, or use words"
+        )
+    folder = Path(package.origin).parent
+    import numpy as np
+    from safetensors.numpy import load_file
+    from tokenizers import Tokenizer
+
+    weights = load_file(folder / "weights" / f"{_MODEL}_256.safetensors")["embedding.weight"]
+    names = folder / "tokenizers" / f"{_MODEL}_tokenizer_config.json"
+    tokenizer = Tokenizer.from_file(str(names))
+    tokens: Vector = weights.astype(np.float32)
+    tokens /= np.linalg.norm(tokens, axis=1).mean()
+
+    def embedder(text: str) -> Vector:
+        ids = tokenizer.encode(text, add_special_tokens=False).ids
+        found: Vector = tokens[ids].sum(axis=0) / np.float32(max(1, len(ids)) ** 0.5)
+        return found
+
+    return embedder

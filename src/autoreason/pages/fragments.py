@@ -14,8 +14,7 @@ from markupsafe import Markup
 from autoreason.characters import in_markup
 from autoreason.events import CritiqueProblem
 from autoreason.parsing.critiques import Prose
-from autoreason.report import changes, markdown
-from autoreason.report.page import spell_out
+from autoreason.report import changes, page
 
 _START, _END = "\ufdd0", "\ufdd1"
 """Characters that mean nothing, so that no text loses a word by going without them."""
@@ -48,7 +47,7 @@ class Fragments:
 
     def _add(self, make: Callable[..., Markup], *about: object) -> int:
         steps, before = list[str](), 0
-        for element in split_elements(_BETWEEN.sub("><", spell_out(make(*about)))):
+        for element in split_elements(_BETWEEN.sub("><", page.spell_out(make(*about)))):
             whole = _WHOLE.fullmatch(element)
             block, how = (whole.expand(r"\1\4\5"), whole[3][0]) if whole else (element, "")
             at = self.blocks.setdefault(block, len(self.blocks))
@@ -76,7 +75,7 @@ def split_elements(html: str) -> Iterator[str]:
 def render(text: str) -> Markup:
     if len(text) > LONGEST:
         return Markup(f'<pre class="text">{in_markup(text)}</pre>')
-    return Markup(markdown.render(text))
+    return Markup(page.render(text))
 
 
 def compare(before: str, after: str, reasons: changes.Reasons | None = None) -> Markup:
@@ -123,7 +122,7 @@ def mark(text: str, problems: Sequence[CritiqueProblem]) -> Markup:
     for _, start, end in spans:
         parts += [text[at:start], _START, text[start:end], _END]
         at = end
-    html = markdown.render("".join([*parts, text[at:]]))
+    html = page.render("".join([*parts, text[at:]]))
     numbers = iter([number for number, *_ in spans])
     number, done = 0, []
     for piece in _BOUNDARY.split(html):

@@ -1,17 +1,19 @@
-"""What a list says of a run: its outcome in words, its rounds, words, limits and money."""
+"""What a list says of a run: its outcome in words, its rounds, words, limits and money; and such a list as a page."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from autoreason.contract import count_words
 from autoreason.job_types import Lab
-from autoreason.report.numbers import capital
+from autoreason.report.numbers import capital, money
 from autoreason.story import CONFIRMATION
-from autoreason.tournament.endings import limits_of, summarize
-from autoreason.wording import TextKind
+from autoreason.tournament.endings import limits_of, short_run, summarize
+from autoreason.wording import KINDS, TextKind
 
 if TYPE_CHECKING:
     from autoreason.journal import RunRow
@@ -49,6 +51,8 @@ _PAUSED = {
     "provider_failed": "provider failed",
     "metric_failed": "metric failed",
 }
+LIST_MARK = "<!-- a list of runs, by autoreason -->"
+"""By which such a page is known when it is written again."""
 Kind = Literal["text", "program", "research", "comparison", "judging"]
 _KINDS: dict[str | None, Kind] = {"text": "text", "programs": "program", "files": "research"}
 
@@ -147,3 +151,26 @@ def _rounds(story: Story) -> tuple[TextKind | None, ...]:
         for one in story.passes
         if (each := one.decided)
     )
+
+
+def runs_page(runs: Sequence[ListedRun], addresses: Mapping[str, str], more: bool = False) -> str:
+    """A page of these runs by the addresses of their pages, running ones first; `more` says there are earlier ones."""
+    from autoreason.report.page import fill_page
+
+    known = [each.cost for each in runs if each.cost is not None]
+    page = fill_page(
+        Path(__file__).parent / "assets/runs.html",
+        title="Runs",
+        runs=sorted(runs, key=lambda each: each.outcome != "running"),
+        addresses=addresses,
+        more=more,
+        running=sum(each.outcome == "running" for each in runs),
+        spent=money(sum(known, Decimal(0))),
+        unknown=len(runs) - len(known),
+        outcomes=OUTCOMES,
+        marks=KINDS,
+        money=money,
+        short_run=short_run,
+        describe_length=describe_length,
+    )
+    return f"{page}{LIST_MARK}\n"

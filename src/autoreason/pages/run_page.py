@@ -13,10 +13,8 @@ from autoreason.contract import count_words
 from autoreason.events import Slot
 from autoreason.exchange import Spent
 from autoreason.pages import fragments
-from autoreason.pages.film import moments
-from autoreason.pages.judge_map import map_judges
-from autoreason.pages.recount import RULES, recount_all
-from autoreason.pages.river import draw, trace
+from autoreason.pages.course import draw, moments, trace
+from autoreason.pages.votes import RULES, map_judges, recount_all
 from autoreason.parsing.documents import share_kept
 from autoreason.report.numbers import capital, count, listed, money
 from autoreason.report.page import fill_page

@@ -6,20 +6,40 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from autoreason.characters import in_markdown, without_controls
 from autoreason.errors import InvalidInput
 from autoreason.report.numbers import capital
-from autoreason.report.section import Section as Section
 from autoreason.report.table import WIDEST, Table, lay_out, wrap
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions
     from rich.text import Text
 
+    from autoreason.report.charts import Chart
+    from autoreason.report.page import SideBySide
+
 
 NOTHING_KNOWN: Mapping[str, str] = {}
+
+
+class Section(NamedTuple):
+    """A part of a report, declared: what it says and has to show; terminal and page lay it out."""
+
+    title: str = ""
+    sentences: Sequence[tuple[str, str]] = ()
+    """Labels and sentences; a label may be empty."""
+    tables: Sequence[Table] = ()
+    charts: Sequence[Chart] = ()
+    text: str = ""
+    """In Markdown; a terminal shows it as it is, line by line."""
+    detail: bool = False
+    """For pages, where it is folded; on a terminal it would hide the rest."""
+    folded: bool = False
+    """Evidence: folded on a page, and on a terminal as it is."""
+    texts: SideBySide | None = None
+    patch: str = ""
 
 
 class Report:
@@ -124,8 +144,6 @@ class Report:
 
     def to_html(self, about: Mapping[str, str] | None = None) -> str:
         """One file for a browser, light or dark as that is set, which needs nothing from any network."""
-        from autoreason.report.report_page import report_page
-
         about = self.about() if about is None else about
         lines = self.summary()
         full = Section("The conclusion in full", [("", self.sentence)], folded=True)
@@ -153,9 +171,11 @@ class Report:
 
     def _repr_html_(self) -> str:
         """The report in a notebook."""
-        from autoreason.report.report_page import notebook_part
+        from autoreason.report.page import ASSETS, fill, render
 
-        return notebook_part(self.sentence, self.page_sections())
+        sections = self.page_sections()
+        template = ASSETS / "notebook.html"
+        return fill(template, conclusion=self.sentence, sections=sections, render=render)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Text]:
         """The report on a terminal."""
@@ -176,6 +196,36 @@ class Report:
         for section in self.sections():
             if not section.detail:
                 yield from _section_lines(section, width)
+
+
+_COMMAND = re.compile(r"(?:; | · )[^;·]*(?:--\w+|\bautoreason \w+)[^;·]*|[:;] see --\w+")
+
+
+def report_page(
+    heading: str, summary: Sequence[str], sections: Sequence[Section], about: Mapping[str, str]
+) -> str:
+    """The outcome as heading, what shows it, and the evidence folded."""
+    from autoreason.report import charts
+    from autoreason.report.page import ASSETS, fill_page, render
+
+    return fill_page(
+        ASSETS / "report.html",
+        title=heading,
+        styles=[charts.STYLES],
+        lines=[*_without_commands(summary)],
+        opened=[each for each in sections if not (each.detail or each.folded)],
+        folded=[each for each in sections if each.detail or each.folded],
+        about=about,
+        render=render,
+    )
+
+
+def _without_commands(lines: Sequence[str]) -> Iterator[str]:
+    """The lines without columns and without commands, which are for terminals; a page has the same below."""
+    for line in lines:
+        shown = _COMMAND.sub("", line)
+        if "  " not in shown.strip() and not line.startswith("  "):
+            yield shown if shown == line or shown.endswith(".") else f"{shown}."
 
 
 def add_warnings(lines: Sequence[str], warnings: Sequence[str]) -> list[str]:

@@ -12,8 +12,7 @@ from autoreason.files import write
 from autoreason.job_types import Lab
 from autoreason.journal import Journal, RunRow
 from autoreason.journal.listing import readable_story
-from autoreason.pages.listed import ListedRun, describe_run
-from autoreason.pages.runs_page import LIST_MARK, runs_page
+from autoreason.pages.listed import LIST_MARK, ListedRun, describe_run, runs_page
 from autoreason.report.page import link_to
 from autoreason.report.report import Report, usable
 from autoreason.run.cells import lab_status

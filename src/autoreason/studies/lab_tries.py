@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from autoreason.programs.events import as_code
 from autoreason.report.numbers import UNKNOWN, count
-from autoreason.report.side_by_side import SideBySide, Tone, Try, Version
+from autoreason.report.page import SideBySide, Tone, Try, Version
 from autoreason.studies.lab_comparisons import ArmValues, number
 from autoreason.studies.lab_suite import CellFinished, CellResult, Suite
 

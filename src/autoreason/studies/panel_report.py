@@ -34,8 +34,8 @@ from autoreason.report.numbers import (
     taste_for_length,
     without_folder,
 )
+from autoreason.report.page import SideBySide, Tone, Try, Version
 from autoreason.report.report import Report, Section
-from autoreason.report.side_by_side import SideBySide, Tone, Try, Version
 from autoreason.report.table import Table, figures, words
 from autoreason.stats import BEYOND_CHANCE, Estimate, Test, ranks
 from autoreason.stats.ranks import Ranking

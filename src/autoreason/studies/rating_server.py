@@ -18,7 +18,7 @@ import msgspec
 from aiohttp import web
 
 from autoreason.errors import InvalidInput
-from autoreason.report.markdown import render
+from autoreason.report.page import render
 from autoreason.studies import rating_packet as packets
 
 OnMessage = Callable[[str], None]

@@ -19,7 +19,7 @@ from tests.studies.raters.serving import Caller, Served, serve_apart, serve_pack
 
 from autoreason.characters import without_controls
 from autoreason.errors import InvalidInput
-from autoreason.report.markdown import render
+from autoreason.report.page import render
 from autoreason.studies.rating_packet import open_key, plan, read_sheets
 from autoreason.studies.rating_server import Server
 from autoreason.studies.ratings import conclude

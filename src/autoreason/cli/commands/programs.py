@@ -1,4 +1,4 @@
-"""`solve` and `problems`: programs for problems with tests, and sets of such problems."""
+"""`solve`, `problems` and `research`: programs for problems with tests, and what a number is known of."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from autoreason.cli.command import (
 from autoreason.cli.options import FILE, field_option, group, option
 from autoreason.errors import InvalidInput
 from autoreason.files import check_output, write
-from autoreason.job_types import Solve
+from autoreason.job_types import Research, Solve
 from autoreason.models.examples import fill_examples
 from autoreason.report import numbers
 
@@ -31,15 +31,16 @@ if TYPE_CHECKING:
     from autoreason.run.prepared import PreparedRun
     from autoreason.run.verbs import RunHooks
 
+
 NOT_RUN = 6
 """Exit status where a test could not be run, which says nothing about the program."""
 _SHOWN_RECORDS = 10
-_EXAMPLES = fill_examples("""\
+_SOLVE_EXAMPLES = fill_examples("""\
 autoreason solve problem.json -m {model} > solution.py
 autoreason solve problems.jsonl --difficulty hard --limit 20 --dry-run
 autoreason solve problems.jsonl --strategy all --repeats 3
 """)
-_DETAILS = fill_examples("""\
+_SOLVE_DETAILS = fill_examples("""\
 Strategies, all with the same number of calls a problem:
   search           attempts, repairs or merges, whichever has worked; of the
                    programs that pass the public tests, one that behaves as
@@ -56,7 +57,9 @@ A set ends with 0 where one program or more passes a public test.
 """)
 
 
-@click.command(cls=Command, shares=RECORDED, examples=_EXAMPLES, details=_DETAILS + EXIT_STATUSES)
+@click.command(
+    cls=Command, shares=RECORDED, examples=_SOLVE_EXAMPLES, details=_SOLVE_DETAILS + EXIT_STATUSES
+)
 @click.argument("problems", type=FILE)
 @group(
     "Which problems",
@@ -263,3 +266,111 @@ def check(source: str, program: str | None, unsafe: bool, **tests: Any) -> tuple
         result = asyncio.run(try_program(problem, read_program(program), chosen, **how))
     status = {"accepted": 0, "sandbox_error": NOT_RUN}.get(result.verdict, 1)
     return ProgramReport(problem, result), status
+
+
+_RULES = ("race", "greedy", "independent")
+_RESEARCH_EXAMPLES = fill_examples("""\
+autoreason research check task.md
+autoreason research task.md --dry-run --measure
+autoreason research task.md -m {model} --cost-limit 5
+autoreason research task.md --parallel 2 -o better/
+autoreason research task.md --rule race,greedy,independent --repeats 7
+autoreason export last --branch better
+""")
+_RESEARCH_DETAILS = fill_examples("""\
+A task is Markdown: the goal in prose, under a front matter such as this:
+  ---
+  artifact: pack.py
+  evaluate: evaluate.py:score
+  better: higher
+  items: items.jsonl
+  sealed: sealed.jsonl
+  ---
+  Pack more circles into the square. ...
+
+Rules, all with the same number of evaluations:
+  race         a few evaluations of each change; the incumbent is measured again
+  greedy       keeps what beats the record in one evaluation, as published
+  independent  every change starts from the start; the best one is kept
+
+At a limit or a stop what was kept is tested, which ends the run with 0 or 1.
+A check ends with 1 where an attack got through, or none could be tried.
+""")
+
+
+@click.command(
+    cls=Command,
+    shares=RECORDED,
+    examples=_RESEARCH_EXAMPLES,
+    details=_RESEARCH_DETAILS + EXIT_STATUSES,
+)
+@click.argument("given", metavar="[check] TASK", nargs=-1, required=True)
+@group(
+    "How it searches",
+    *(field_option(Research, name) for name in ("evaluations", "parallel", "patience")),
+    option("--rule RULE[,RULE]", "race, greedy or independent; several are compared.", rare=True),
+    option("--repeats N", "Runs by each of several rules.", usual="1", rare=True),
+)
+@group(
+    "How it is measured",
+    option("--evaluate COMMAND", "A command or file.py:function in place of the task's own."),
+    option("--unsafe", "Also where there is no jail: what is proposed can do whatever you can."),
+)
+@options.model_options(
+    "Who proposes changes.", "Who decides where the task has `judge` and the score does not."
+)
+@options.limit_options
+@options.asking_judges_options
+@group("Result", option("-o, --output FOLDER", "Write the changed files there, not a patch."))
+@options.dry_run_option
+@group("Result", option("--measure", "With --dry-run: measure the start, for time and noise."))
+def research(given: tuple[str, ...], **values: Any) -> PreparedRun[Any] | tuple[Report, int] | int:
+    """Improve a program, config or prompt against a score.
+
+    TASK is a Markdown file that names the artifact and its evaluator. A model proposes changes,
+    one at a time; each is measured a few times against the best so far with the same seeds and
+    items, and kept or dropped. At the end the result meets the start on evaluations that decided
+    nothing, or on sealed items, and only that number is claimed. The files on disk are never
+    touched: the result goes to standard output as a patch, or with -o into a folder.
+
+    With check before TASK no model is asked: the evaluator is attacked, and the report says
+    whether it is fit to be optimised against.
+    """
+    import asyncio
+
+    from autoreason.cli import arguments
+    from autoreason.cli.console import ProgressLine
+    from autoreason.cli.outcome import preview
+    from autoreason.cli.runner import record_folder
+    from autoreason.run.research import research
+    from autoreason.run.studies import compare_rules
+
+    *check, task = given
+    if check not in ([], ["check"]) or (given == ("check",) and not Path(task).exists()):
+        raise InvalidInput("give one task, a Markdown file; or check and the file")
+    if check:
+        prepared = research.prepare(task, **arguments.run_options("research", values))
+        quiet = values["progress"] == "none"
+        with ProgressLine("attacking the evaluator: evaluation", quiet=quiet) as progress:
+            report = asyncio.run(prepared.check_async(progress))
+        return report, 0 if report.passed else 1
+    rules = (values["rule"] or "race").split(",")
+    if unknown := set(rules) - set(_RULES):
+        raise InvalidInput(f"there is no rule {min(unknown)!r}; there are {', '.join(_RULES)}")
+    several = len(rules) > 1
+    if values["measure"] and (several or not values["dry_run"]):
+        raise InvalidInput("--measure goes with --dry-run and one rule; a run measures itself")
+    if several and values["output"]:
+        raise InvalidInput("-o needs one result, and several rules have several; leave it out")
+    if not several and values["repeats"] is not None:
+        raise InvalidInput("--repeats goes with several rules, such as --rule race,greedy")
+    if several:
+        chosen = arguments.run_options("research", {**values, "rule": None})
+        repeats = 1 if values["repeats"] is None else values["repeats"]
+        return compare_rules.prepare(task, **chosen | {"rules": rules, "repeats": repeats})
+    prepared = research.prepare(task, **arguments.run_options("research", values))
+    if values["measure"]:
+        measured = asyncio.run(prepared.measure_start_async())
+        print_message(*prepared.notes)
+        return preview(prepared, measured)
+    return record_folder(prepared, values["output"]) if values["output"] else prepared
