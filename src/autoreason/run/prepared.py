@@ -47,6 +47,7 @@ from autoreason.settings import (
 )
 from autoreason.strategies import job_class
 from autoreason.task import Task
+from autoreason.tournament.statements import outside
 
 if TYPE_CHECKING:
     from autoreason.story import Story
@@ -88,6 +89,7 @@ def suite_report(row: RunRow, story: Story, journal: Journal) -> Callable[[], La
         "Run": row.id,
         "Models": ", ".join(map(without_folder, settings.models.all())),
         "Seed": str(settings.seed),
+        **outside(settings.models),
         "Started": f"{row.created.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
     }
     suite = suite_of(story.task)
@@ -381,12 +383,13 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
             journal = exits.enter_context(use_journal(hooks.get("journal"), create=True))
             hooks["pool"] = pool
             hooks["stop_switch"] = hooks.get("stop_switch") or StopSwitch()
-            service = await self._open_service(journal, pool, hooks, exits)
             settings = self.settings
             if settings.models.outside():
                 from autoreason.studies.host_check import with_checks
 
                 settings = replace(settings, models=with_checks(settings.models, journal))
+            checked = replace(self, settings=settings)
+            service = await checked._open_service(journal, pool, hooks, exits)
             result = await start(
                 *(self.task, settings, journal, hooks),
                 prompts=self.prompts,
