@@ -353,3 +353,5 @@ def test_one_context_is_said_first_everywhere(desk: Desk, inside: Inside) -> Non
     assert first in (inside.folder / "page.html").read_text().replace("Not", "not")
     blind = inside(*START, "--one-context", "--judge-model", "echo/echo", "--json").json
     assert "blind" not in blind["says"]
+    both = inside(*START, "--one-context", "--judge-model", "host/other", "--json").json
+    assert desk.play(both["run"]).json["says"].startswith(first)

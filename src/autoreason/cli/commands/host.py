@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec.structs import replace
 
 from autoreason.cli.command import Answer, Group, open_journal, print_message, shared
 from autoreason.cli.commands.writing import run as run_command
@@ -70,15 +69,14 @@ def start(brief: str, named: str, one_context: bool, **values: Any) -> Any:
     from autoreason.cli import arguments
     from autoreason.cli.outcome import OutputOptions
     from autoreason.cli.runner import disclosure, drive_run
-    from autoreason.run.host import DEFAULTS
+    from autoreason.run.host import DEFAULTS, in_one_context
     from autoreason.run.refine import refine
     from autoreason.settings import HOST
 
     chosen = {**DEFAULTS, **arguments.run_options("run", values), "model": f"{HOST}/{named}"}
     prepared = refine.prepare(arguments.task_of(brief, values), **chosen)
     if one_context:
-        models = replace(prepared.settings.models, hosts={chosen["model"]: "one context"})
-        prepared = replace(prepared, settings=replace(prepared.settings, models=models))
+        prepared = in_one_context(prepared)
     if values["dry_run"]:
         return prepared
     sent = disclosure(prepared.task, prepared.settings, quiet=True)
