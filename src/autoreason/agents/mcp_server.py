@@ -200,7 +200,7 @@ class Tools:
     async def _start(self, prepared: PreparedRun[Any], key: str, one_context: bool) -> Any:
         """Begin a run, or go on with the one that a call with this key has begun."""
         if one_context:
-            prepared = host.in_one_context(prepared)
+            prepared = prepared.in_one_context()
         digest = sha256(key.encode()).hexdigest()[:16]
         name = f"key-{digest}" if key else self._journal.new_run_id()
         while not self._journal.has(name):

@@ -19,7 +19,6 @@ from autoreason.limits import limits_kept
 from autoreason.report.numbers import count, duration
 
 if TYPE_CHECKING:
-    from autoreason.run.prepared import PreparedRun
     from autoreason.run.result import Result
 
 LEASE = 15 * 60.0
@@ -144,15 +143,6 @@ def _is_readable(
         case "author" | "reviser" | "synthesizer":
             return bool(read_document(text).text)
     return True
-
-
-def in_one_context(prepared: PreparedRun[Any]) -> PreparedRun[Any]:
-    """A run that a single context answers, and that says so; refused where it has nothing but judges."""
-    models = prepared.settings.models
-    if models.outside() and not models.author:
-        raise InvalidInput("one context is no panel; name `judge_models` of a provider")
-    models = replace(models, hosts=dict.fromkeys(models.outside(), "one context"))
-    return replace(prepared, settings=replace(prepared.settings, models=models))
 
 
 # ---- going on ----------------------------------------------------------------------------------

@@ -351,6 +351,14 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
     _fit: bytes = b""
     """A predictor with a seat, saved when the run starts."""
 
+    def in_one_context(self) -> Self:
+        """The same run where a single context answers, which it says; refused where that has nothing but judges."""
+        models = self.settings.models
+        if models.outside() and not models.author:
+            raise InvalidInput("one context is no panel; name `judge_models` of a provider")
+        models = replace(models, hosts=dict.fromkeys(models.outside(), "one context"))
+        return replace(self, settings=replace(self.settings, models=models))
+
     def estimate(self) -> RunEstimate:
         """Calls, tokens and cost of the run, without calling anything."""
         check_settings(self.task, self.settings)

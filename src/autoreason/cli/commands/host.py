@@ -69,14 +69,14 @@ def start(brief: str, named: str, one_context: bool, **values: Any) -> Any:
     from autoreason.cli import arguments
     from autoreason.cli.outcome import OutputOptions
     from autoreason.cli.runner import disclosure, drive_run
-    from autoreason.run.host import DEFAULTS, in_one_context
+    from autoreason.run.host import DEFAULTS
     from autoreason.run.refine import refine
     from autoreason.settings import HOST
 
     chosen = {**DEFAULTS, **arguments.run_options("run", values), "model": f"{HOST}/{named}"}
     prepared = refine.prepare(arguments.task_of(brief, values), **chosen)
     if one_context:
-        prepared = in_one_context(prepared)
+        prepared = prepared.in_one_context()
     if values["dry_run"]:
         return prepared
     sent = disclosure(prepared.task, prepared.settings, quiet=True)
