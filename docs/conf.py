@@ -20,7 +20,7 @@ language = "en"
 
 # The whole repository, so that links between README, docs/ and the others lead to the same places as in the source.
 root_doc = "README"
-include_patterns = ["*.md", "docs/*.md", "paper/*.md"]
+include_patterns = ["*.md", "docs/*.md", "docs/integrations/*.md", "paper/*.md"]
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 myst_heading_anchors = 4
 
@@ -61,7 +61,11 @@ docs/host
 docs/advice
 docs/prompts
 docs/extending
-docs/integrations
+docs/integrations/index
+docs/integrations/inspect-ai
+docs/integrations/dspy
+docs/integrations/promptfoo
+docs/integrations/llm
 docs/json
 docs/scale
 docs/sandbox

@@ -60,7 +60,9 @@ from autoreason.studies.world import World
 from autoreason.task import FRONT_MATTER, read_task
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted(page for folder in (".", "docs", "paper") for page in (ROOT / folder).glob("*.md"))
+PAGES = sorted(
+    page for where in ("*.md", "docs/**/*.md", "paper/*.md") for page in ROOT.glob(where)
+)
 _LINK = re.compile(r"\]\(\s*<?([^)\s>]+)")
 _REFERENCE = re.compile(r"^\[[^\]]+\]:\s+<?(\S+?)>?\s*$", re.MULTILINE)
 _CODE = re.compile(r"^```.*?^```|^ {4,}\S[^\n]*$|`[^`\n]*`", re.MULTILINE | re.DOTALL)

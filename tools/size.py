@@ -35,7 +35,8 @@ def measure() -> list[Size]:
         "source files": len(list(ROOT.glob("src/**/*.py"))),
         "test lines": count_lines("tests/**/*.py"),
         "words of docs and README": sum(
-            len(path.read_text().split()) for path in (ROOT / "README.md", *ROOT.glob("docs/*.md"))
+            len(path.read_text().split())
+            for path in (ROOT / "README.md", *ROOT.glob("docs/**/*.md"))
         ),
         "lines of paper": count_lines("paper/**/*.py"),
         "lines of scripts, styles and templates": count_lines(

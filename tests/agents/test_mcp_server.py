@@ -19,7 +19,7 @@ from examples.host_agent import reply_to
 from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from tests.cli.conftest import Shell
 from tests.cli.server import Server, serving
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, processes_with, until
 from tests.run.host_runs import ADDRESS, Within
 from tests.run.leaving import emitted
 
@@ -31,6 +31,8 @@ from autoreason.run.prepared import choose_prompts
 
 PRICED = "openai/gpt-5-mini"
 SHORT = {"brief": "Explain tides.", "call_limit": 60, "rounds": 1}
+TEXTS = {"one": "The sea rises.", "two": "Tides are slow."}
+ONE_CONTEXT = {"brief": "x", "texts": TEXTS, "call_limit": 9, "one_context": True}
 KEY = "sk-canary-1234567890"
 CLIENT = {"name": "test", "version": "0"}
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT}
@@ -166,7 +168,14 @@ async def test_what_cannot_be_used_is_refused_in_a_sentence_that_tells_nothing_e
                 ("`brief` is missing", "refine", {}),
                 ("give the words of the brief", "refine", SHORT | {"brief": "brief.md"}),
                 ("`call_limit` is 0; give a number from 1", "refine", SHORT | {"call_limit": 0}),
-                ("`call_limit` is 3, and this run needs", "refine", SHORT | {"call_limit": 3}),
+                (
+                    "`call_limit` is 3, and this run needs at least 19; give so many$",
+                    "refine",
+                    SHORT | {"call_limit": 3},
+                ),
+                ("`rounds` is 1001; give", "refine", SHORT | {"rounds": 1001}),
+                ("`limits`: `keep` must be", "refine", SHORT | {"limits": {"keep": 3}}),
+                ("one context is no panel; name `judge_models`", "judge", ONE_CONTEXT),
                 ("`rounds` must be a whole number", "refine", SHORT | {"rounds": "two"}),
                 ("unknown argument `max_words`; known are", "refine", SHORT | {"max_words": 9}),
                 ("unknown key `max_word`", "refine", SHORT | {"limits": {"max_word": 9}}),
@@ -191,7 +200,8 @@ async def test_what_cannot_be_used_is_refused_in_a_sentence_that_tells_nothing_e
             ]
             for said, tool, arguments in refused:
                 sentence = await agent.refusal(tool, **arguments)
-                assert said in sentence
+                assert said in f"{sentence}$"
+                assert "--" not in sentence
                 assert len(sentence) < 400
                 for secret in ("Traceback", KEY, str(shell.home), "error of autoreason"):
                     assert secret not in sentence
@@ -214,6 +224,50 @@ async def test_what_cannot_be_used_is_refused_in_a_sentence_that_tells_nothing_e
         assert not server.visits
     assert not (shell.home / "ran").exists()
     assert (shell.home / "log").read_text() == ""
+
+
+async def test_a_host_without_fresh_contexts_says_so_and_so_does_its_run(shell: Shell) -> None:
+    async with connected(shell) as agent:
+        call = {**SHORT, "one_context": True, "key": "one"}
+        done = await play([agent], await agent("refine", **call))
+        assert done["says"].startswith("not blind: one context wrote and judged")
+        assert (await agent("refine", **call))["run"] == done["run"]
+        again = await agent.refusal("refine", **call | {"one_context": False})
+        assert again.startswith("`key` was given for something else")
+        result = await agent("result", run=done["run"])
+        assert result["summary"][0] == "Not blind: one context wrote and judged."
+        # Judges of somebody else are as blind as ever.
+        judged = await agent("judge", **ONE_CONTEXT, judge_models=["echo/echo"])
+        assert (await agent.wait(judged["run"], lambda run: run["done"]))["calls"] == 7
+
+
+async def test_advice_is_about_what_the_tools_can_do(shell: Shell) -> None:
+    free = {"model": "echo/echo"}
+    async with connected(shell) as agent:
+        began = await agent("refine", **SHORT, **free, limits={"max_words": 1})
+        await agent.wait(began["run"], lambda run: run["done"])
+        *_, last = (await agent("result", run=began["run"]))["summary"]
+        assert last == "Change the model or the limit."
+        judged = await agent("judge", **ONE_CONTEXT | {"one_context": False}, **free)
+        await agent.wait(judged["run"], lambda run: run["done"])
+        assert "; with `judges` 21 " in str((await agent("result", run=judged["run"]))["summary"])
+        ended = await agent.refusal("tell", run=judged["run"], message="stop")
+        assert ended.endswith(" is finished; `result` has its result")
+        waits = await agent("refine", **SHORT)
+        idle = await agent.refusal("tell", run=waits["run"], message="stop")
+        assert idle.endswith("is not under way; go on with `next`")
+
+
+async def test_a_server_takes_out_the_word_of_a_check_that_was_killed(shell: Shell) -> None:
+    instructions = shell.home / "CLAUDE.md"
+    instructions.write_text("Short texts.")
+    assert shell("host", "check", "CLAUDE.md", "--yes").returncode == 0
+    (word,) = re.findall(r"canary-[0-9a-f]{8}", instructions.read_text())
+    (watcher,) = processes_with(word)
+    os.kill(watcher, signal.SIGKILL)
+    until(lambda: not processes_with(word))
+    async with connected(shell):
+        assert instructions.read_text() == "Short texts."
 
 
 async def test_nobody_reads_which_text_leads_while_questions_wait(shell: Shell) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from textwrap import dedent
 from types import SimpleNamespace
 from typing import Any, cast
@@ -69,16 +68,3 @@ async def measure(
     """One evaluation."""
     async with opened(source, **options) as client:
         return await client.measure(taken or evaluation())
-
-
-def processes_with(mark: str) -> list[str]:
-    """Processes of this machine whose command line contains a word."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            text = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue
-        if mark in text:
-            found.append(text)
-    return found

@@ -20,9 +20,8 @@ from tests.artifacts.evaluating import (
     measure,
     needs_jail,
     opened,
-    processes_with,
 )
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, processes_with
 
 from autoreason.artifacts import command_jail
 from autoreason.artifacts.artifact import Evaluation, EvaluationOutcome
@@ -235,7 +234,7 @@ async def test_a_killed_evaluator_leaves_no_process_of_its_jails() -> None:
     async with opened(source, apart=True) as client:
         evaluating = asyncio.create_task(client.measure(evaluation()))
         deadline = time.monotonic() + PATIENCE
-        while not any("bwrap" not in each for each in processes_with("sleep 98765")):
+        while not any("bwrap" not in each for each in processes_with("sleep 98765").values()):
             assert time.monotonic() < deadline
             await asyncio.sleep(0.05)
         assert client._connection is not None

@@ -375,6 +375,23 @@ async def test_nobody_answers_what_is_no_longer_asked(journal: Journal) -> None:
     assert standing(ended, journal).open == []
 
 
+async def test_what_waits_for_one_host_is_asked_anew_of_another(journal: Journal) -> None:
+    run = (await begin(journal)).run
+    before = only(journal, run)
+    take(journal, before)
+    answer(journal, before, "From a host.")
+    options: Any = {"model": "host/other", "journal": journal, "pool": ModelPool()}
+    assert (await autoreason.resume.aio(run, **options)).status == "waiting"
+    (question,) = journal.questions(run)
+    assert (question.answer, question.times) == (None, 0)
+    assert journal.request_of(question).model == journal.in_flight(run)[0].model == "host/other"
+    assert "no question of this token" in refusal(journal, before, "Once more.")
+    take(journal, question.token)
+    answer(journal, question.token, "From another.")
+    # What has waited for one of them all along is taken.
+    assert (await autoreason.resume.aio(run, journal=journal)).text == "From another."
+
+
 def test_a_long_prompt_is_read_in_pages(journal: Journal) -> None:
     long = "".join(f"Line {number} of the record: ☕ and more.\n" for number in range(4000))
 

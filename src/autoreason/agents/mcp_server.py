@@ -50,7 +50,8 @@ Autoreason improves a text in blind tournaments (`refine`), or ranks texts blind
 of yours answer. Each token that `refine`, `judge` and `next` give is one question for one fresh context, such as a
 subagent, that is given the token alone, calls `take`, then `answer`, and ends. Hand out all tokens at once. Carry
 tokens only, never a text or words of your own, or judges are not blind. Then call `next`, again and again until it
-says `done`. `result` has the text, and a summary of the evidence, which is to be passed on as it is."""
+says `done`. `result` has the text, and a summary of the evidence, which is to be passed on as it is. If you cannot
+start fresh contexts, say `one_context`."""
 _PATIENCE = 20.0
 """Seconds for which a call waits until a run has nothing left but questions; clients give up after 60."""
 _GRACE = 1.0
@@ -65,6 +66,7 @@ _SENTENCES = option_texts(RefineOptions) | {
     "model": "host/NAME where contexts of yours answer, and NAME is what they are; else provider/model.",
     "limits": 'What code checks in every text, such as {"max_words": 200, "sections": ["Risks"]}.',
     "rounds": "At most so many; three where contexts of yours write.",
+    "one_context": "Where you cannot start fresh contexts: nothing is blind then, and all says so.",
     "key": "Words that are new for each run: the same call with the same key is the same run.",
     "texts": "2 to 10 texts by name; judges do not see the names.",
     "judges": "How many rank them.",
@@ -106,6 +108,7 @@ class Tools:
         criteria: tuple[str, ...] = (),
         limits: dict[str, Any] | None = None,
         rounds: _Count | None = None,
+        one_context: bool = False,
         key: str = "",
     ) -> Any:
         """Write a text, or improve a draft, in blind tournaments that end when judges see no gain.
@@ -119,7 +122,7 @@ class Tools:
         chosen |= {"passes": rounds} if rounds else {}
         chosen |= {"draft": draft, "facts": facts, "criteria": criteria, "contract": limits}
         chosen |= {"judge_models": judge_models, "budget": Budget(calls=call_limit)}
-        return await self._start(refine.prepare(brief, model, **chosen), key)
+        return await self._start(refine.prepare(brief, model, **chosen), key, one_context)
 
     async def judge(
         self,
@@ -129,12 +132,13 @@ class Tools:
         model: str = f"{HOST}/agent",
         judge_models: tuple[str, ...] = (),
         judges: _Count = PANEL_JUDGES,
+        one_context: bool = False,
         key: str = "",
     ) -> Any:
         """Let a blind panel say which text is best. As with `refine`, see to the tokens, then call `next`."""
         chosen: Any = {"judge_models": judge_models, "budget": Budget(calls=call_limit)}
         prepared = judge.prepare(brief, texts, model, judges=judges, **chosen)
-        return await self._start(prepared, key)
+        return await self._start(prepared, key, one_context)
 
     async def next(self, run: str) -> Any:
         """Take in the answers to a run's questions; gives the next tokens, until `done` is true.
@@ -144,7 +148,7 @@ class Tools:
         """
         row = self._journal.find(run)
         if row.has_cells:
-            raise InvalidInput(f"run {row.id} is a suite; go on with `autoreason resume {row.id}`")
+            raise InvalidInput(f"run {row.id} is a suite, with which a person goes on")
         if host.can_go_on(row.id, self._journal):
             _, settings = task_and_settings(row.id, self._journal.story(row.id))
             # Another process may be quicker.
@@ -174,11 +178,12 @@ class Tools:
     async def result(self, run: str) -> Any:
         """The text of a run, or the report on what was judged; and the evidence. Not while its questions wait."""
         found = self._unhidden(run)
-        return self._standing(found) | {"summary": found.summary(), "text": self._text(found)}
+        summary = [*map(_of_tools, found.summary())]
+        return self._standing(found) | {"summary": summary, "text": self._text(found)}
 
     async def tell(self, run: str, message: str) -> str:
         """Guide, accept or stop a run."""
-        return tell(self._journal, self._journal.find(run), message)
+        return _of_tools(tell(self._journal, self._journal.find(run), message))
 
     async def search_runs(self, search: str = "") -> Any:
         """The newest twenty runs that are recorded here."""
@@ -192,8 +197,10 @@ class Tools:
         tried = await try_program(found, program, tests, every=True, emit=lambda _: None)
         return ProgramReport(found, tried).to_dict()
 
-    async def _start(self, prepared: PreparedRun[Any], key: str) -> Any:
+    async def _start(self, prepared: PreparedRun[Any], key: str, one_context: bool) -> Any:
         """Begin a run, or go on with the one that a call with this key has begun."""
+        if one_context:
+            prepared = prepared.in_one_context()
         digest = sha256(key.encode()).hexdigest()[:16]
         name = f"key-{digest}" if key else self._journal.new_run_id()
         while not self._journal.has(name):
@@ -207,8 +214,12 @@ class Tools:
                 if not self._journal.has(name):
                     raise
         task, settings = task_and_settings(name, self._journal.story(name))
-        models = settings.models.all()
-        if (task, models) != (prepared.task, prepared.settings.models.all()):
+        models, alone = settings.models, "one context" in settings.models.hosts.values()
+        if (task, models.all(), alone) != (
+            prepared.task,
+            prepared.settings.models.all(),
+            one_context and bool(models.outside()),
+        ):
             raise InvalidInput("`key` was given for something else; give each run a key of its own")
         return await self.next(name)
 
@@ -248,7 +259,7 @@ class Tools:
             is_free = provider_of(address) == HOST or (rate and not (rate.input or rate.output))
             if not is_free and (self._spending is None or rate is None):
                 said = f"{without_folder(address)} may cost money; name {HOST}/agent, or, where the"
-                raise InvalidInput(f"{said} server has a `cost_limit`, a model with a known price")
+                raise InvalidInput(f"{said} server has a limit of cost, a model with a known price")
 
     async def _close(self) -> None:
         """Stop what is under way, which can be resumed."""
@@ -273,7 +284,8 @@ class Tools:
 
     def _standing(self, found: Result) -> dict[str, Any]:
         """How far a run is, without its text: who hands out tokens does not need it."""
-        return plain_values(replace(host.standing(found, self._journal), text=None))
+        standing = host.standing(found, self._journal)
+        return plain_values(replace(standing, text=None, says=_of_tools(standing.says)))
 
     def _text(self, found: Result) -> str | None:
         if found.finished and not found.story.writes:
@@ -320,8 +332,7 @@ class Tools:
         if not isinstance(error, AutoreasonError):
             _log.error("a request failed", exc_info=error)
             return "this failed by an error of autoreason; the log of its server says which"
-        said = str(error).replace(str(self._journal.place), "the journal")
-        return re.sub(r"`budget\.(\w+)`", lambda found: f"`{LIMITS[found[1]]}`", said)
+        return _of_tools(str(error).replace(str(self._journal.place), "the journal"))
 
 
 # ---- the protocol ------------------------------------------------------------------------------
@@ -348,6 +359,28 @@ def _describe(name: str) -> types.Tool:
         found["description"] = _SENTENCES[argument]
     says = inspect.getdoc(getattr(Tools, name))
     return types.Tool(name=name, description=says, input_schema=schema)
+
+
+_RENAMED = {"passes": "rounds", "judge_model": "judge_models", "contract": "limits"}
+_RENAMED |= {f"budget.{name}": limit for name, limit in LIMITS.items()}
+_TOOL_OF = {"host next": "next", "resume": "next", "show": "result", "runs": "search_runs"}
+_COMMAND = re.compile(rf"`autoreason ({'|'.join(_TOOL_OF)})(?: [\w.@]\S*)?(?: --text)?`")
+_PARAMETER = re.compile(r"`autoreason [^`]*`|`([a-z_.]+)`|(?<=[ (])--([a-z-]+)|^(contract)(?=:)")
+_HAS = {*ARGUMENTS, *(name for each in ARGUMENTS.values() for name in each.__struct_fields__)}
+_HAS_NOT = "|".join(sorted({*option_texts(RefineOptions)} - _HAS))
+_NOT_HERE = re.compile(rf"[;,] [^;,.`]*`(?:{_HAS_NOT})`[^;,.]*")
+
+
+def _of_tools(said: str) -> str:
+    """A sentence for people with the tools and their arguments in place of commands and options, and no others."""
+
+    def rename(found: re.Match[str]) -> str:
+        name = (found[1] or found[2] or found[3] or "").replace("-", "_")
+        return f"`{_RENAMED.get(name, name)}`" if name else found[0]
+
+    said = _COMMAND.sub(lambda found: f"`{_TOOL_OF[found[1]]}`", said)
+    said = re.sub(r"(show )?--evidence", "autoreason://run/RUN/report", said)
+    return _NOT_HERE.sub("", _PARAMETER.sub(rename, said))
 
 
 async def serve(journal: Journal, cost_limit: Decimal | None = None) -> None:

@@ -525,10 +525,12 @@ class Journal:
 
     # Questions that are answered from outside.
 
-    async def post_question(self, run: str, request: Request) -> codec.Question:
-        """The question of a run under this key, stored unless it was; it is on the disk when this returns."""
+    async def post_question(
+        self, run: str, request: Request, *, anew: bool = False
+    ) -> codec.Question:
+        """The question of a run under this key, stored `anew` or unless it was; on the disk when this returns."""
         token = "".join(choice(_TOKEN) for _ in range(_TOKEN_LENGTH))
-        return await self._get_writer().commit(run, writer.post_question(token, run, request))
+        return await self._get_writer().commit(run, writer.post_question(token, run, request, anew))
 
     def questions(self, run: str) -> list[codec.Question]:
         """Those of a run and its cells that have no reply yet, in the order they were asked in."""

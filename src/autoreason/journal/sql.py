@@ -329,6 +329,7 @@ QUESTIONS = f"""
 REQUEST = "SELECT plain(request) FROM questions WHERE token = ?"
 TAKE_QUESTION = "UPDATE questions SET held_until = ?, times = times + 1 WHERE token = ?"
 ANSWER_QUESTION = "UPDATE questions SET answer = ? WHERE token = ?"
+DROP_QUESTION = "DELETE FROM questions WHERE run = ? AND key = ?"
 FREE_QUESTION = "UPDATE questions SET times = 0 WHERE token = ?"
 
 # Leases of workers.

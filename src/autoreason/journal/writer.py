@@ -268,11 +268,13 @@ def answer_with_guidance(run: str, query: GuidanceQuery) -> Change[str]:
     return change
 
 
-def post_question(token: str, run: str, request: Request) -> Change[Question]:
-    """Store a question, unless it is there, and return it as it is."""
+def post_question(token: str, run: str, request: Request, anew: bool) -> Change[Question]:
+    """Store a question, unless it is there and not to be stored `anew`, and return it as it is."""
 
     def change(connection: Connection) -> Question:
         where = sql.QUESTION_OF, (run, request.key)
+        if anew:
+            connection.execute(sql.DROP_QUESTION, (run, request.key))
         if not (rows := connection.execute(*where).fetchall()):
             insert("questions", question_row(token, run, request))(connection)
             rows = connection.execute(*where).fetchall()

@@ -78,8 +78,8 @@ class Asker:
         self._calls_by_pass: Counter[int | None] = Counter()
         self._provider_error = ""
         run, journal = self.run, self.journal
-        self._abandoned = {each.key for each in journal.in_flight(run)}
-        """Under way when the run was killed: they count as calls until they are asked again."""
+        self._abandoned = {each.key: each.model for each in journal.in_flight(run)}
+        """Whom what was asked that was under way when the run was killed: calls, until they are asked again."""
         self.budget_tracker.carry_used(CostBound(len(self._abandoned), 0, None))
         notes = self.memory.questions(BatchNote)
         self._batches = BatchLog(run, notes, lambda note: journal.record_answer(run, note, ""))
@@ -178,7 +178,8 @@ class Asker:
         if self.on_signal:
             self.on_signal(CallStarted(request.key, request.role, request.model))
         model = self.pool.lend(request.model, self._batches, self._parking)
-        if not (isinstance(model, HostModel) and request.key in self._abandoned):
+        is_asked = self._abandoned.get(request.key) == request.model
+        if not (isinstance(model, HostModel) and is_asked):
             self.journal.record_request(self.run, request)
         try:
             return await self._interruptible(model.ask(request, self.on_signal), timed=True)
@@ -195,6 +196,12 @@ class Asker:
     async def _post(self, request: Request) -> str | None:
         """Ask from outside: the answer to a question, which is stored before anybody can see it."""
         question = await self.journal.post_question(self.run, request)
+        if (
+            request.key in self._abandoned
+            and self.journal.request_of(question).model != request.model
+        ):
+            # An answer of one model is none of another.
+            question = await self.journal.post_question(self.run, request, anew=True)
         if given_up(question, time()):
             await self.journal.free_question(question.token)
             raise ProviderFailed(

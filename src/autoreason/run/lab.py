@@ -93,11 +93,13 @@ class CellService:
         if known := self._known.get(query.key):
             return known
         task, settings = prepare_cell(self._suite, query, self._settings.seed)
+        # What is known of hosts is known since the suite began.
+        models = replace(settings.models, hosts=self._settings.models.hosts)
         cell = CellRun(
             run=cell_name(self.run, query.cell.number),
             part=query.cell.part,
             task=task,
-            settings=settings,
+            settings=replace(settings, models=models),
             prompts=self._suite.prompts,
             again=query.attempt > 0,
         )

@@ -47,6 +47,7 @@ from autoreason.settings import (
 )
 from autoreason.strategies import job_class
 from autoreason.task import Task
+from autoreason.tournament.statements import outside
 
 if TYPE_CHECKING:
     from autoreason.story import Story
@@ -88,6 +89,7 @@ def suite_report(row: RunRow, story: Story, journal: Journal) -> Callable[[], La
         "Run": row.id,
         "Models": ", ".join(map(without_folder, settings.models.all())),
         "Seed": str(settings.seed),
+        **outside(settings.models),
         "Started": f"{row.created.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
     }
     suite = suite_of(story.task)
@@ -349,6 +351,14 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
     _fit: bytes = b""
     """A predictor with a seat, saved when the run starts."""
 
+    def in_one_context(self) -> Self:
+        """The same run where a single context answers, which it says; refused where that has nothing but judges."""
+        models = self.settings.models
+        if models.outside() and not models.author:
+            raise InvalidInput("one context is no panel; name `judge_models` of a provider")
+        models = replace(models, hosts=dict.fromkeys(models.outside(), "one context"))
+        return replace(self, settings=replace(self.settings, models=models))
+
     def estimate(self) -> RunEstimate:
         """Calls, tokens and cost of the run, without calling anything."""
         check_settings(self.task, self.settings)
@@ -381,12 +391,13 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
             journal = exits.enter_context(use_journal(hooks.get("journal"), create=True))
             hooks["pool"] = pool
             hooks["stop_switch"] = hooks.get("stop_switch") or StopSwitch()
-            service = await self._open_service(journal, pool, hooks, exits)
             settings = self.settings
             if settings.models.outside():
                 from autoreason.studies.host_check import with_checks
 
                 settings = replace(settings, models=with_checks(settings.models, journal))
+            checked = replace(self, settings=settings)
+            service = await checked._open_service(journal, pool, hooks, exits)
             result = await start(
                 *(self.task, settings, journal, hooks),
                 prompts=self.prompts,

@@ -28,7 +28,7 @@ from autoreason.job_types import Certify
 from autoreason.journal.run_names import is_cell, owning_run
 from autoreason.report.numbers import count, spending, without_folder
 from autoreason.report.report import Report, Section, plain_values
-from autoreason.settings import LIMITS, Models
+from autoreason.settings import LIMITS
 from autoreason.story import Story
 from autoreason.task import Metric
 from autoreason.tournament import endings, statements
@@ -212,20 +212,14 @@ class Result(Report):
         }
         return plain_values(fields)
 
-    def asked(self) -> list[tuple[str, str]]:
+    def asked(self) -> dict[str, str]:
         """What is known of models that were answered from outside, and what is not."""
-        said, models = [], self.story.settings.models if self.story.settings else Models(judges=())
-        for each in models.outside():
-            found = models.hosts.get(each, "not tested")
-            alone = found == "one context"
-            sees = statements.NOT_BLIND if alone else f"project instructions {found}"
-            said.append(f"{each}, as its host states it; temperature not controlled; {sees}")
-        return [("Model", ". ".join(said))] if said else []
+        return statements.outside(self.story.settings.models) if self.story.settings else {}
 
     def about(self) -> dict[str, str]:
         models = self.story.settings.models.all() if self.story.settings else ()
         named = ", ".join(map(without_folder, models))
-        return {"Run": self.run, "Models": named, "Seed": str(self.seed), **dict(self.asked())}
+        return {"Run": self.run, "Models": named, "Seed": str(self.seed), **self.asked()}
 
     @property
     def spending(self) -> str:
@@ -266,7 +260,7 @@ class Result(Report):
             if draft and self.origin != "draft":
                 origin += f"; {statements.first_draft(draft)} had {draft.words:,}"
             rows.append(("Text", origin))
-        return [*rows, ("Took", self.spending), *self.asked()]
+        return [*rows, ("Took", self.spending), *self.asked().items()]
 
     def _brief(self) -> list[Section]:
         brief = self.story.task.brief if self.story.task else ""
@@ -339,7 +333,7 @@ def _raise(limit: str, amount: float) -> str:
 
 
 def run_fields(result: Result) -> dict[str, Any]:
-    asked = {name.lower(): said for name, said in result.asked()}
+    asked = {name.lower(): said for name, said in result.asked().items()}
     names = ("run", "status", "reason", "calls", "tokens", "cost", "seed")
     return {"summary": result.summary(), **asked} | {name: getattr(result, name) for name in names}
 
@@ -404,7 +398,9 @@ class StudyResult(Result, Generic[AnyReport]):
     def sections(self) -> list[Section]:
         if self.final_report is None:
             return super().sections()
-        last = Section(sentences=[("Took", self.spending), *self.asked(), *self.next_steps()])
+        # A suite's report says of its models itself, also where there is no result beside it.
+        asked = self.asked() if "Model" not in self.final_report.about() else {}
+        last = Section(sentences=[("Took", self.spending), *asked.items(), *self.next_steps()])
         # A certificate's own questions are the brief there.
         brief = [] if isinstance(self.story.job, Certify) else self._brief()
         return [*self.final_report.sections(), last, *brief]

@@ -219,7 +219,9 @@ class LabReport(Report, Struct, frozen=True, kw_only=True):
         return self.origin
 
     def sections(self) -> list[Section]:
-        return [*_results(self, _arms_section(self)), *_details(self)]
+        models = [(name, said) for name, said in self.origin.items() if name == "Model"]
+        last = [Section(sentences=models)] if models else []
+        return [*_results(self, _arms_section(self)), *_details(self), *last]
 
     def page_sections(self) -> list[Section]:
         """The charts that answer what was asked, the texts, what it cost; all else is evidence."""

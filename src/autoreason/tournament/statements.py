@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from autoreason import events
     from autoreason.contract import Violation
     from autoreason.knowledge_records import Knowledge
-    from autoreason.settings import Settings
+    from autoreason.settings import Models, Settings
     from autoreason.story import Story
     from autoreason.task import Metric, Task
 
@@ -56,6 +56,16 @@ ENDINGS = {
     "metric_failed": "paused: the metric failed",
 }
 NOT_BLIND = "not blind: one context wrote and judged"
+
+
+def outside(models: Models) -> dict[str, str]:
+    """What is known of models that were answered from outside, and what is not."""
+    said = []
+    for each in models.outside():
+        found = models.hosts.get(each, "not tested")
+        sees = NOT_BLIND if found == "one context" else f"project instructions {found}"
+        said.append(f"{each}, as its host states it; temperature not controlled; {sees}")
+    return {"Model": ". ".join(said)} if said else {}
 
 
 def winners(trajectory: tuple[str, ...], most: int = 15) -> str:

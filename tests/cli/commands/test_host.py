@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from tests.cli.conftest import Shell
 from tests.cli.inside import Inside, Said
 from tests.cli.test_startup import imported
-from tests.patience import until
+from tests.patience import processes_with, until
 
 from autoreason.agents import canary
 from autoreason.journal import Journal
@@ -274,6 +274,31 @@ def test_a_check_says_whether_a_fresh_context_sees_the_instructions(
         assert f"{model}; project instructions {says}" in " ".join(said.split())
 
 
+@pytest.mark.parametrize("found", ["not seen", "not tested"])
+def test_every_report_of_a_suite_has_what_a_check_found(
+    desk: Desk, inside: Inside, found: str
+) -> None:
+    if found == "not seen":
+        checked, token = ask(desk, put_word(desk))
+        desk.answer(token, "NONE")
+        inside("host", "next", checked)
+    ways = ("--strategies", "critique_revise,single", "--rounds", "1", "--repeats", "1")
+    waits = inside("compare", "Explain tides.", "-m", "host/agent", *ways, "-q").err
+    (run,) = re.findall(r"host next ([\w-]+)", waits)
+    desk.play(run)
+    says = f"host/agent, as its host states it; temperature not controlled; project instructions {found}"
+    for command in (("show", run), ("show", f"{run}.0002"), ("lab", "report", run)):
+        evidence = ("--evidence",) if command[0] == "show" else ()
+        shown = " ".join(inside(*command, *evidence).out.split())
+        assert shown.count(says) == 1, command
+        inside(*command, "--html", "page.html")
+        assert (inside.folder / "page.html").read_text().count(says) == 1, command
+        assert says in inside(*command, "--json").out, command
+    assert inside("show", run, "--report", "found").status == 0
+    for name in ("report.html", "report.json", "report.md"):
+        assert (inside.folder / "found" / name).read_text().count(says) == 1, name
+
+
 def test_an_answer_after_its_time_tests_nothing(desk: Desk, inside: Inside) -> None:
     run, token = ask(desk, put_word(desk))
     (begun,) = canary._pending()
@@ -308,11 +333,7 @@ def test_nothing_is_written_without_a_yes_and_nothing_asked_without_the_word(
 
 def test_the_next_command_takes_out_what_a_killed_process_left(desk: Desk, inside: Inside) -> None:
     word = put_word(desk)
-    (watcher,) = (
-        int(each.name)
-        for each in Path("/proc").iterdir()
-        if each.name.isdigit() and word.encode() in (each / "cmdline").read_bytes()
-    )
+    (watcher,) = processes_with(word)
     os.kill(watcher, signal.SIGKILL)
     until(lambda: inside("host", "next", "none").status == 2 and restored(desk))
     assert "no check waits" in inside("host", "check", "--word", word).sentence
@@ -332,3 +353,5 @@ def test_one_context_is_said_first_everywhere(desk: Desk, inside: Inside) -> Non
     assert first in (inside.folder / "page.html").read_text().replace("Not", "not")
     blind = inside(*START, "--one-context", "--judge-model", "echo/echo", "--json").json
     assert "blind" not in blind["says"]
+    both = inside(*START, "--one-context", "--judge-model", "host/other", "--json").json
+    assert desk.play(both["run"]).json["says"].startswith(first)

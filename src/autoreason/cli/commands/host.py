@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from msgspec.structs import replace
 
 from autoreason.cli.command import Answer, Group, open_journal, print_message, shared
 from autoreason.cli.commands.writing import run as run_command
@@ -77,8 +76,7 @@ def start(brief: str, named: str, one_context: bool, **values: Any) -> Any:
     chosen = {**DEFAULTS, **arguments.run_options("run", values), "model": f"{HOST}/{named}"}
     prepared = refine.prepare(arguments.task_of(brief, values), **chosen)
     if one_context:
-        models = replace(prepared.settings.models, hosts={chosen["model"]: "one context"})
-        prepared = replace(prepared, settings=replace(prepared.settings, models=models))
+        prepared = prepared.in_one_context()
     if values["dry_run"]:
         return prepared
     sent = disclosure(prepared.task, prepared.settings, quiet=True)

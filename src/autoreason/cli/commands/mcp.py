@@ -31,10 +31,12 @@ def mcp(cost_limit: Decimal | None, journal: str | None) -> None:
     from autoreason.run.record import use_journal
 
     try:
+        from autoreason.agents.canary import restore
         from autoreason.agents.mcp_server import serve
     except ModuleNotFoundError:
         raise InvalidInput("MCP needs its SDK; run `pip install '.[mcp]'` in the clone") from None
     if sys.stdin.isatty():
         raise InvalidInput("an agent starts this, and nobody types here; see docs/host.md")
+    restore()
     with use_journal(journal, create=True) as book:
         asyncio.run(serve(book, cost_limit))

@@ -174,6 +174,7 @@ def as_object(row: RunRow, result: Result) -> dict[str, Any]:
         "run": row.id,
         "title": story.title,
         "summary": result.summary(),
+        **{name.lower(): said for name, said in result.asked().items()},
         "status": row.state,
         "reason": story.reason,
         **{name: getattr(row, name) for name in _OF_ROW},
