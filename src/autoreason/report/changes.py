@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher, unified_diff
 from itertools import groupby, pairwise
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from autoreason.characters import in_markup
 from autoreason.errors import InvalidInput
@@ -18,12 +18,15 @@ MARKS = re.compile(r"\*\*|__|`")
 _MARKED = re.compile(r"(?:(#{1,6})|\s*(?:[-*+]|\d{1,3}[.)]))\s+(.*)")
 """A heading, or an item of a list."""
 FENCE = re.compile(r"\s*(?:```|~~~)")
+FULL_LINE = re.compile(r"(?<=[^\n]{59}\S) ?\n *")
+"""Where a line was broken to fit a window; a shorter one ends because its author meant it."""
+LINE_END = "\u2028"
+"""Between the lines of a paragraph whose ends are to be shown."""
+_SPACED, _CODE_LINE = re.compile(r"\S+\s*"), re.compile(r".*\S.*(?:\n\s*$)*\n?", re.MULTILINE)
 _SENTENCE_END = re.compile(rf"{SENTENCE_GAP}|\n\s*")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 _SENTENCE_LIKE = 0.3
 """The share of words that two sentences must have in common to be one that changed."""
-_SHORT_RUN = 3
-"""Common words that are fewer belong to the change around them."""
 _MOST_PAIRS = 40_000
 """Comparisons beyond which what differs is paired by its place, or not at all."""
 
@@ -39,15 +42,18 @@ NONE = Block("", "")
 
 
 class Change(NamedTuple):
-    kind: Literal["same", "gone", "new", "why"]
+    kind: str
+    """`same`, `gone`, `new`, or `why`."""
     text: str
+    gap: str = " "
+    """What is between it and the next."""
 
 
 Reasons = Mapping[str, str]
 """Why sentences were changed, by their words."""
 
 
-def split_blocks(text: str) -> list[Block]:
+def split_blocks(text: str, line_end: str = " ") -> list[Block]:
     """Headings, items of lists, paragraphs and code of a text in Markdown, without their marks."""
     blocks: list[tuple[str, list[str]]] = []
     within = ""
@@ -58,14 +64,14 @@ def split_blocks(text: str) -> list[Block]:
             within = "" if within == "code" else "code"
             blocks += [("code", [])] if within else []
         elif within == "code" or (within and line.strip() and not found):
-            blocks[-1][1].append(line)
+            blocks[-1][1].append(line if within == "code" else line.strip())
         else:
             kind = "paragraph" if not found else f"h{len(found[1])}" if found[1] else "item"
-            blocks += [(kind, [found[2] if found else line])] if line.strip() else []
+            blocks += [(kind, [(found[2] if found else line).strip()])] if line.strip() else []
             within = kind if kind == "paragraph" and line.strip() else ""
     return [
-        Block(kind, "\n".join(lines) if kind == "code" else " ".join(map(str.strip, lines)))
-        for kind, lines in blocks
+        Block(kind, text if kind == "code" else FULL_LINE.sub(" ", text).replace("\n", line_end))
+        for kind, text in ((kind, "\n".join(lines)) for kind, lines in blocks)
     ]
 
 
@@ -85,18 +91,21 @@ def words_of(text: str) -> str:
     return " ".join(split_words(text.casefold()))
 
 
-def compare_texts(before: str, after: str) -> Iterator[tuple[Block, Block]]:
+def compare_texts(before: str, after: str, line_end: str = " ") -> Iterator[tuple[Block, Block]]:
     """The way from one text to the other, block by block."""
-    return pair(split_blocks(before), split_blocks(after))
+    return pair(split_blocks(before, line_end), split_blocks(after, line_end))
 
 
 def compare_blocks(old: Block, new: Block, reasons: Reasons) -> Iterator[Change]:
     """What is the same, gone or new in each sentence, and why."""
-    split = str.splitlines if "code" in (old.kind, new.kind) else str.split
+    if "code" in (old.kind, new.kind):
+        yield from _compare(*(_CODE_LINE.findall(f"{each.text}\n") for each in (old, new)), least=1)
+        return
     for was, now in suggest(old.text, new.text):
-        yield from _compare(split(was), split(now))
-        if split(was) != split(now) and (why := reasons.get(words_of(was))):
-            yield Change("why", why)
+        *rest, last = _compare(_SPACED.findall(was), _SPACED.findall(now))
+        if (rest or last.kind != "same") and (why := reasons.get(words_of(was))):
+            rest, last = [*rest, last._replace(gap=" ")], Change("why", why, last.gap)
+        yield from (*rest, last)
 
 
 _HTML = {"gone": "<del>{}</del>", "new": "<ins>{}</ins>", "why": "<small>({})</small>"}
@@ -105,12 +114,12 @@ _HTML = {"gone": "<del>{}</del>", "new": "<ins>{}</ins>", "why": "<small>({})</s
 def to_html(before: str, after: str, reasons: Reasons | None = None) -> str:
     """The changes as safe HTML, with the reasons for them."""
     blocks = []
-    for old, new in compare_texts(before, after):
+    for old, new in compare_texts(before, after, LINE_END):
         kind, parts = new.kind or old.kind, []
         for each in compare_blocks(old, new, reasons or {}):
             bare = each.text if kind == "code" else MARKS.sub("", each.text)
-            parts.append(_HTML.get(each.kind, "{}").format(in_markup(bare)))
-        inner = ("\n" if kind == "code" else " ").join(parts)
+            parts.append(_HTML.get(each.kind, "{}").format(in_markup(bare)) + each.gap)
+        inner = "".join(parts).rstrip().replace("\n", "\n" if kind == "code" else "<br>\n")
         tag = {"item": "li", "code": "pre", "paragraph": "p"}.get(kind, f'p class="{kind}"')
         blocks.append(f"<{tag}>{inner}</{tag.split()[0]}>")
     groups = groupby(blocks, key=lambda each: each.startswith("<li>"))
@@ -168,16 +177,21 @@ def _align(old: Sequence[Block], new: Sequence[Block], least: float) -> Iterator
             j += 1
 
 
-def _compare(old: list[str], new: list[str]) -> Iterator[Change]:
-    """Word by word; few words that are the same go with the changes around them."""
+def _compare(old: list[str], new: list[str], least: int = 3) -> Iterator[Change]:
+    """Word by word, or line by line; the same ones, if fewer than `least`, go with the changes around them."""
     i = j = 0
-    for k, m, size in SequenceMatcher(None, old, new).get_matching_blocks():
+    was, now = ([each.rstrip() for each in row] for row in (old, new))
+    for k, m, size in SequenceMatcher(None, was, now).get_matching_blocks():
         at_an_end = k == m == 0 or (k + size, m + size) == (len(old), len(new))
-        if size >= _SHORT_RUN or at_an_end:
-            gone, come, same = old[i:k], new[j:m], new[m : m + size]
-            yield from [Change("gone", " ".join(gone))] if gone else []
-            yield from [Change("new", " ".join(come))] if come else []
-            yield from [Change("same", " ".join(same))] if same else []
+        if size >= least or at_an_end:
+            parts = {"gone": old[i:k], "new": new[j:m], "same": new[m : m + size]}
+            before = "".join(old[i : k + size])
+            for kind, text in ((kind, "".join(part)) for kind, part in parts.items() if part):
+                # What is last in the new text may have ended a line of the old one.
+                gap = text[len(text.rstrip()) :] or before[len(before.rstrip()) :] or " "
+                end = " " if kind == "gone" and m > j else "\n"
+                words = text.rstrip().replace(LINE_END, "\n")
+                yield Change(kind, words, gap.replace(LINE_END, end))
             i, j = k + size, m + size
 
 

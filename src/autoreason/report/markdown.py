@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import TYPE_CHECKING
 
 from autoreason.characters import without_controls
+from autoreason.report.changes import FULL_LINE
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 _OWN_LEVELS = 2
 """A text's first heading is below the page's own two, and each at most one level below the one before."""
 _MAX_DEPTH = 16
-_FULL_LINE = re.compile(r"(?<=[^\n]{59}\S) ?\n *")
-"""Where a line was broken to fit a window; a shorter one ends because its author meant it."""
 
 
 def render(text: str) -> str:
@@ -87,6 +85,6 @@ def _restrict(state: StateCore) -> None:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{level}"
         elif token.type == "inline":
-            token.content = _FULL_LINE.sub(" ", token.content)
+            token.content = FULL_LINE.sub(" ", token.content)
         elif token.type != "ordered_list_open":
             token.attrs, token.info = {}, ""
