@@ -98,14 +98,20 @@ def compare_texts(before: str, after: str, line_end: str = " ") -> Iterator[tupl
 
 def compare_blocks(old: Block, new: Block, reasons: Reasons) -> Iterator[Change]:
     """What is the same, gone or new in each sentence, and why."""
-    if "code" in (old.kind, new.kind):
-        yield from _compare(*(_CODE_LINE.findall(f"{each.text}\n") for each in (old, new)), least=1)
-        return
-    for was, now in suggest(old.text, new.text):
-        *rest, last = _compare(_SPACED.findall(was), _SPACED.findall(now))
-        if (rest or last.kind != "same") and (why := reasons.get(words_of(was))):
-            rest, last = [*rest, last._replace(gap=" ")], Change("why", why, last.gap)
-        yield from (*rest, last)
+    is_code = "code" in (old.kind, new.kind)
+    parts, least, space = (_CODE_LINE, 1, "\n") if is_code else (_SPACED, 3, " ")
+    for was, now in [(old.text, new.text)] if is_code else suggest(old.text, new.text):
+        changes: list[Change] = []
+        for at, (gone, come) in enumerate(suggest_words(was, now, parts, least)):
+            # What is last in the new text may have ended a line of the old one.
+            gap = come[len(come.rstrip()) :] or gone[len(gone.rstrip()) :] or space
+            if gone and at % 2 == 0:
+                changes.append(Change("gone", gone.rstrip(), space if come else gap))
+            if come:
+                changes.append(Change("same" if at % 2 else "new", come.rstrip(), gap))
+        if any(x.kind != "same" for x in changes) and (why := reasons.get(words_of(was))):
+            changes[-1:] = [changes[-1]._replace(gap=" "), Change("why", why, changes[-1].gap)]
+        yield from changes
 
 
 _HTML = {"gone": "<del>{}</del>", "new": "<ins>{}</ins>", "why": "<small>({})</small>"}
@@ -177,21 +183,21 @@ def _align(old: Sequence[Block], new: Sequence[Block], least: float) -> Iterator
             j += 1
 
 
-def _compare(old: list[str], new: list[str], least: int = 3) -> Iterator[Change]:
-    """Word by word, or line by line; the same ones, if fewer than `least`, go with the changes around them."""
+def suggest_words(
+    was: str, now: str, parts: re.Pattern[str], least: int
+) -> Iterator[tuple[str, str]]:
+    """By turns parts that changed and that did not; the latter, if fewer than `least`, go with those around them."""
+    old, new = (
+        parts.findall(was.replace(LINE_END, "\n")),
+        parts.findall(now.replace(LINE_END, "\n")),
+    )
+    bare = [[each.rstrip() for each in row] for row in (old, new)]
     i = j = 0
-    was, now = ([each.rstrip() for each in row] for row in (old, new))
-    for k, m, size in SequenceMatcher(None, was, now).get_matching_blocks():
+    for k, m, size in SequenceMatcher(None, bare[0], bare[1]).get_matching_blocks():
         at_an_end = k == m == 0 or (k + size, m + size) == (len(old), len(new))
         if size >= least or at_an_end:
-            parts = {"gone": old[i:k], "new": new[j:m], "same": new[m : m + size]}
-            before = "".join(old[i : k + size])
-            for kind, text in ((kind, "".join(part)) for kind, part in parts.items() if part):
-                # What is last in the new text may have ended a line of the old one.
-                gap = text[len(text.rstrip()) :] or before[len(before.rstrip()) :] or " "
-                end = " " if kind == "gone" and m > j else "\n"
-                words = text.rstrip().replace(LINE_END, "\n")
-                yield Change(kind, words, gap.replace(LINE_END, end))
+            yield "".join(old[i:k]), "".join(new[j:m])
+            yield "".join(old[k : k + size]), "".join(new[m : m + size])
             i, j = k + size, m + size
 
 
