@@ -83,6 +83,32 @@ def test_what_changed_is_marked_where_there_is_no_colour(
     )
 
 
+ADDRESS = "Kim Lee\nMain Street {}\n12345 Berlin{}"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        (ADDRESS.format(5, ""), ADDRESS.format(7, ""), ADDRESS.format("[-5-] {+7+}", "")),
+        (ADDRESS.format(5, ""), ADDRESS.format(5, "\nUK"), ADDRESS.format(5, "\n{+UK+}")),
+        (ADDRESS.format(5, "\nUK"), ADDRESS.format(5, ""), ADDRESS.format(5, "\n[-UK-]")),
+        ("Tea at 4.\nCake at 5.", "Tea at 4.\nCake at 6.", "Tea at 4.\nCake at [-5.-] {+6.+}"),
+        ("One\nor two.", "One or two.", "One or two."),
+        (f"{'long ' * 13}\nline", f"{'long ' * 13}line", f"{'long ' * 13}line"),
+        (
+            "```\nif a:\n    b = 1\n\n    c = 2\n```",
+            "```\nif a:\n    b = 1\n\n    c = 3\n```",
+            "if a:\n    b = 1\n\n[-    c = 2-]\n{+    c = 3+}",
+        ),
+    ],
+)
+def test_lines_of_a_block_are_shown_as_lines(
+    before: str, after: str, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_changes(before, after, {})
+    assert capsys.readouterr().out == f"{shown}\n"
+
+
 def test_a_text_is_wrapped_at_words_and_code_and_tables_are_left_alone() -> None:
     code = f"```\n{'x = 1; ' * 10}\n```\n| {'cell ' * 12}|\n"
     wrapped = wrap_text(f"# A title\n\n- {'word ' * 12}\n\n{code}", 30)

@@ -66,6 +66,13 @@ def test_a_text_is_the_same_as_itself(text: str) -> None:
     assert "<del>" not in to_html(text, text)
 
 
+def test_a_page_shows_lines_as_lines() -> None:
+    assert to_html("Kim\nBerlin", "Kim\nParis") == (
+        "<p>Kim<br>\n<del>Berlin</del> <ins>Paris</ins></p>"
+    )
+    assert to_html("```\nx\n  y\n```", "```\nx\n  y\n```") == "<pre>x\n  y</pre>"
+
+
 # ---- suggestions ---------------------------------------------------------------------------------
 
 MARKED = st.one_of(

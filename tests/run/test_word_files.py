@@ -239,7 +239,25 @@ def test_so_they_do_in_a_document_of_ones_own(letter: Path, tmp_path: Path) -> N
     write_word_file(changed, out, Task(brief="", draft_file=str(letter)), before=TEXT)
     check_both_ways(out, TEXT, changed)
     gone = docx.Document(str(out)).element.body.xpath(".//w:delText")
-    assert [each.text for each in gone][:2] == ["We ask for money. ", "Steps"]
+    assert [each.text for each in gone][:2] == ["money. ", "Steps"]
+
+
+def test_in_a_sentence_that_changed_the_words_that_changed_are_marked(linked: Path) -> None:
+    text, out = read_word_file(linked), linked.with_name("out.docx")
+    changed = text.replace("the plan", "our *new* plan").replace("page.", "page!")
+    write_word_file(changed, out, Task(brief="", draft_file=str(linked)), text)
+    body = docx.Document(str(out)).element.body
+    gone, come = (body.xpath(each) for each in (".//w:delText", ".//w:ins//w:t"))
+    assert [each.text for each in gone] == ["the", "our page", "."]
+    assert [each.text for each in come] == ["our ", "new", "our page", "!"]
+    assert links_in(out) == links_in(out, without="ins") == ALL_LINKS
+
+
+def test_emphasis_that_changed_with_its_sentence_can_be_rejected(tmp_path: Path) -> None:
+    write_word_file("It is **so** cold now.", tmp_path / "out.docx", None, "It is so hot now.")
+    body = docx.Document(str(tmp_path / "out.docx")).element.body
+    assert not body.xpath(".//w:del//w:b")
+    assert [each.text for each in body.xpath(".//w:del//w:delText")] == ["It is so ", "hot"]
 
 
 def test_what_is_not_installed_or_cannot_be_read_is_said_in_one_sentence(

@@ -22,7 +22,7 @@ from autoreason.job_types import Lab
 from autoreason.keys import is_in_pass, sub_key
 from autoreason.programs.events import ProgramExamined, describe_examined, describe_pass
 from autoreason.report import numbers
-from autoreason.report.changes import Reasons, compare_blocks, compare_texts
+from autoreason.report.changes import LINE_END, Reasons, compare_blocks, compare_texts
 from autoreason.report.table import WIDEST, wrap
 from autoreason.story import REVIEW, Story
 from autoreason.strategies import sampled_draft
@@ -213,17 +213,18 @@ def print_changes(before: str, after: str, reasons: Reasons) -> None:
     if before == after:
         print("nothing changed: the text is the first draft", file=sys.stderr)
     last = ""
-    for old, new in compare_texts(before, after):
+    for old, new in compare_texts(before, after, LINE_END):
         kind = new.kind or old.kind
         if last and not last == kind == "item":
             console.print()
         last = kind
         line = Text("#" * int(kind[1]) + " " if kind[0] == "h" else "- " if kind == "item" else "")
-        for at, each in enumerate(compare_blocks(old, new, reasons)):
-            line.append(("\n" if kind == "code" else " ") if at else "")
+        for each in compare_blocks(old, new, reasons):
             is_bare = coloured and each.kind != "why"
             marked = each.text if is_bare else _MARKS[each.kind].format(each.text)
             line.append(without_controls(marked), style=_STYLES[each.kind] if coloured else "")
+            line.append(each.gap)
+        line.rstrip()
         console.print(line, soft_wrap=not console.is_terminal)
 
 

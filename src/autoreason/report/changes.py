@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher, unified_diff
 from itertools import groupby, pairwise
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from autoreason.characters import in_markup
 from autoreason.errors import InvalidInput
@@ -18,12 +18,15 @@ MARKS = re.compile(r"\*\*|__|`")
 _MARKED = re.compile(r"(?:(#{1,6})|\s*(?:[-*+]|\d{1,3}[.)]))\s+(.*)")
 """A heading, or an item of a list."""
 FENCE = re.compile(r"\s*(?:```|~~~)")
+FULL_LINE = re.compile(r"(?<=[^\n]{59}\S) ?\n *")
+"""Where a line was broken to fit a window; a shorter one ends because its author meant it."""
+LINE_END = "\u2028"
+"""Between the lines of a paragraph whose ends are to be shown."""
+_SPACED, _CODE_LINE = re.compile(r"\S+\s*"), re.compile(r".*\S.*(?:\n\s*$)*\n?", re.MULTILINE)
 _SENTENCE_END = re.compile(rf"{SENTENCE_GAP}|\n\s*")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 _SENTENCE_LIKE = 0.3
 """The share of words that two sentences must have in common to be one that changed."""
-_SHORT_RUN = 3
-"""Common words that are fewer belong to the change around them."""
 _MOST_PAIRS = 40_000
 """Comparisons beyond which what differs is paired by its place, or not at all."""
 
@@ -39,15 +42,18 @@ NONE = Block("", "")
 
 
 class Change(NamedTuple):
-    kind: Literal["same", "gone", "new", "why"]
+    kind: str
+    """`same`, `gone`, `new`, or `why`."""
     text: str
+    gap: str = " "
+    """What is between it and the next."""
 
 
 Reasons = Mapping[str, str]
 """Why sentences were changed, by their words."""
 
 
-def split_blocks(text: str) -> list[Block]:
+def split_blocks(text: str, line_end: str = " ") -> list[Block]:
     """Headings, items of lists, paragraphs and code of a text in Markdown, without their marks."""
     blocks: list[tuple[str, list[str]]] = []
     within = ""
@@ -58,14 +64,14 @@ def split_blocks(text: str) -> list[Block]:
             within = "" if within == "code" else "code"
             blocks += [("code", [])] if within else []
         elif within == "code" or (within and line.strip() and not found):
-            blocks[-1][1].append(line)
+            blocks[-1][1].append(line if within == "code" else line.strip())
         else:
             kind = "paragraph" if not found else f"h{len(found[1])}" if found[1] else "item"
-            blocks += [(kind, [found[2] if found else line])] if line.strip() else []
+            blocks += [(kind, [(found[2] if found else line).strip()])] if line.strip() else []
             within = kind if kind == "paragraph" and line.strip() else ""
     return [
-        Block(kind, "\n".join(lines) if kind == "code" else " ".join(map(str.strip, lines)))
-        for kind, lines in blocks
+        Block(kind, text if kind == "code" else FULL_LINE.sub(" ", text).replace("\n", line_end))
+        for kind, text in ((kind, "\n".join(lines)) for kind, lines in blocks)
     ]
 
 
@@ -85,18 +91,27 @@ def words_of(text: str) -> str:
     return " ".join(split_words(text.casefold()))
 
 
-def compare_texts(before: str, after: str) -> Iterator[tuple[Block, Block]]:
+def compare_texts(before: str, after: str, line_end: str = " ") -> Iterator[tuple[Block, Block]]:
     """The way from one text to the other, block by block."""
-    return pair(split_blocks(before), split_blocks(after))
+    return pair(split_blocks(before, line_end), split_blocks(after, line_end))
 
 
 def compare_blocks(old: Block, new: Block, reasons: Reasons) -> Iterator[Change]:
     """What is the same, gone or new in each sentence, and why."""
-    split = str.splitlines if "code" in (old.kind, new.kind) else str.split
-    for was, now in suggest(old.text, new.text):
-        yield from _compare(split(was), split(now))
-        if split(was) != split(now) and (why := reasons.get(words_of(was))):
-            yield Change("why", why)
+    is_code = "code" in (old.kind, new.kind)
+    parts, least, space = (_CODE_LINE, 1, "\n") if is_code else (_SPACED, 3, " ")
+    for was, now in [(old.text, new.text)] if is_code else suggest(old.text, new.text):
+        changes: list[Change] = []
+        for at, (gone, come) in enumerate(suggest_words(was, now, parts, least)):
+            # What is last in the new text may have ended a line of the old one.
+            gap = come[len(come.rstrip()) :] or gone[len(gone.rstrip()) :] or space
+            if gone and at % 2 == 0:
+                changes.append(Change("gone", gone.rstrip(), space if come else gap))
+            if come:
+                changes.append(Change("same" if at % 2 else "new", come.rstrip(), gap))
+        if any(x.kind != "same" for x in changes) and (why := reasons.get(words_of(was))):
+            changes[-1:] = [changes[-1]._replace(gap=" "), Change("why", why, changes[-1].gap)]
+        yield from changes
 
 
 _HTML = {"gone": "<del>{}</del>", "new": "<ins>{}</ins>", "why": "<small>({})</small>"}
@@ -105,12 +120,12 @@ _HTML = {"gone": "<del>{}</del>", "new": "<ins>{}</ins>", "why": "<small>({})</s
 def to_html(before: str, after: str, reasons: Reasons | None = None) -> str:
     """The changes as safe HTML, with the reasons for them."""
     blocks = []
-    for old, new in compare_texts(before, after):
+    for old, new in compare_texts(before, after, LINE_END):
         kind, parts = new.kind or old.kind, []
         for each in compare_blocks(old, new, reasons or {}):
             bare = each.text if kind == "code" else MARKS.sub("", each.text)
-            parts.append(_HTML.get(each.kind, "{}").format(in_markup(bare)))
-        inner = ("\n" if kind == "code" else " ").join(parts)
+            parts.append(_HTML.get(each.kind, "{}").format(in_markup(bare)) + each.gap)
+        inner = "".join(parts).rstrip().replace("\n", "\n" if kind == "code" else "<br>\n")
         tag = {"item": "li", "code": "pre", "paragraph": "p"}.get(kind, f'p class="{kind}"')
         blocks.append(f"<{tag}>{inner}</{tag.split()[0]}>")
     groups = groupby(blocks, key=lambda each: each.startswith("<li>"))
@@ -168,16 +183,21 @@ def _align(old: Sequence[Block], new: Sequence[Block], least: float) -> Iterator
             j += 1
 
 
-def _compare(old: list[str], new: list[str]) -> Iterator[Change]:
-    """Word by word; few words that are the same go with the changes around them."""
+def suggest_words(
+    was: str, now: str, parts: re.Pattern[str], least: int
+) -> Iterator[tuple[str, str]]:
+    """By turns parts that changed and that did not; the latter, if fewer than `least`, go with those around them."""
+    old, new = (
+        parts.findall(was.replace(LINE_END, "\n")),
+        parts.findall(now.replace(LINE_END, "\n")),
+    )
+    bare = [[each.rstrip() for each in row] for row in (old, new)]
     i = j = 0
-    for k, m, size in SequenceMatcher(None, old, new).get_matching_blocks():
+    for k, m, size in SequenceMatcher(None, bare[0], bare[1]).get_matching_blocks():
         at_an_end = k == m == 0 or (k + size, m + size) == (len(old), len(new))
-        if size >= _SHORT_RUN or at_an_end:
-            gone, come, same = old[i:k], new[j:m], new[m : m + size]
-            yield from [Change("gone", " ".join(gone))] if gone else []
-            yield from [Change("new", " ".join(come))] if come else []
-            yield from [Change("same", " ".join(same))] if same else []
+        if size >= least or at_an_end:
+            yield "".join(old[i:k]), "".join(new[j:m])
+            yield "".join(old[k : k + size]), "".join(new[m : m + size])
             i, j = k + size, m + size
 
 

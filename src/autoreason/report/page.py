@@ -93,8 +93,6 @@ def _environment(folder: Path) -> Environment:
 _OWN_LEVELS = 2
 """A text's first heading is below the page's own two, and each at most one level below the one before."""
 _MAX_DEPTH = 16
-_FULL_LINE = re.compile(r"(?<=[^\n]{59}\S) ?\n *")
-"""Where a line was broken to fit a window; a shorter one ends because its author meant it."""
 
 
 def render(text: str) -> str:
@@ -163,7 +161,7 @@ def _restrict(state: StateCore) -> None:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{level}"
         elif token.type == "inline":
-            token.content = _FULL_LINE.sub(" ", token.content)
+            token.content = changes.FULL_LINE.sub(" ", token.content)
         elif token.type != "ordered_list_open":
             token.attrs, token.info = {}, ""
 

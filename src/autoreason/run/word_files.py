@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from functools import partial
 from io import BytesIO
-from itertools import count, groupby, takewhile
+from itertools import chain, count, groupby, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from autoreason.errors import InvalidInput
 from autoreason.files import write
-from autoreason.report.changes import pair, split_blocks, suggest
+from autoreason.report.changes import pair, split_blocks, suggest, suggest_words
 from autoreason.report.numbers import shorten
 from autoreason.task import Task
 
@@ -30,6 +30,7 @@ _WRITTEN = " | ".join(
 """The text of a paragraph, and what would write it anew."""
 _EMPTY = (".//w:r[not(*[not(self::w:rPr)])]", ".//w:hyperlink[not(*)]")
 _STAYS = ".//w:drawing | .//w:pict | .//w:object | w:pPr/w:sectPr"
+_WORDS = re.compile(r"\s+|\S+")
 _NUMBERS = count(1)
 
 
@@ -132,10 +133,13 @@ def _fill(paragraph: Any, was: str, now: str) -> list[str]:
     rest = paragraph._p.xpath("*[not(self::w:pPr)]")
     old, new = _letters(was, links), _letters(now, links)
     lost += [f"the link “{x.words}”" for x in links if all(x != link for _, link, _ in new)]
-    for gone, come in suggest(*("".join(letter for *_, letter in each) for each in (old, new))):
+    # A link is one word, and another one than the same words without it.
+    plain = ("".join(chr(0xE000 + links.index(y)) if y else z for _, y, z in x) for x in (old, new))
+    pairs = (suggest_words(*sentences, _WORDS, 5) for sentences in suggest(*plain))
+    for gone, come in chain.from_iterable(pairs):
         parts = [("del", old[: len(gone)]), ("ins", new[: len(come)])]
         old, new = old[len(gone) :], new[len(come) :]
-        for kind, part in parts if gone != come else [("", parts[1][1])]:
+        for kind, part in parts if parts[0][1] != parts[1][1] else [("", parts[1][1])]:
             for link, linked in groupby(part, lambda each: each[1]):
                 place = deepcopy(link.element) if link else paragraph._p
                 paragraph._p.extend([place] * bool(link))
