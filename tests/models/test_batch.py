@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.models import asking
 from tests.models.batch_provider import Batch, BatchServer, batch_server
 from tests.models.fake_provider import Answer, FakeProvider, provider
 
@@ -65,14 +66,8 @@ def open_pool(server: BatchServer) -> ModelPool:
 
 
 def request(address: str, key: str = "draft/try/0", **changes: Any) -> Request:
-    usual = Request(
-        role="author",
-        key=key,
-        model=address,
-        messages=(Message("system", "Be brief."), Message("user", f"Write of {key}.")),
-        max_tokens=100,
-    )
-    return replace(usual, **changes)
+    messages = (Message("system", "Be brief."), Message("user", f"Write of {key}."))
+    return asking.request(address, key=key, messages=messages, **changes)
 
 
 async def ask(

@@ -11,10 +11,11 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.models.asking import request
 from tests.patience import PATIENCE
 
 from autoreason.errors import BudgetReached, InvalidInput
-from autoreason.exchange import Message, Outcome, Reply, Request, Schema, Spent, Usage
+from autoreason.exchange import Outcome, Reply, Schema, Spent, Usage
 from autoreason.models import providers
 from autoreason.models.budget import (
     BudgetTracker,
@@ -171,23 +172,12 @@ async def test_what_a_reply_does_not_say_counts_with_its_upper_bound() -> None:
 # The upper bound of one call
 
 
-def request(text: str, max_tokens: int = 1000, schema: Schema | None = None) -> Request:
-    return Request(
-        role="judge",
-        key="pass/1/judge/0/try/0",
-        model="acme/large",
-        messages=(Message("user", text),),
-        max_tokens=max_tokens,
-        schema=schema,
-    )
-
-
 def test_a_call_can_take_its_text_in_bytes_its_schema_and_all_it_may_write() -> None:
-    bound = upper_bound(request("a" * 3001), Rates(Decimal(3), Decimal(15)))
-    assert bound == CostBound(1, 1001 + 8 + 1000, Decimal("0.018027"))
-    assert upper_bound(request("漢" * 300), None) == CostBound(1, 300 + 8 + 1000, None)
+    bound = upper_bound(request(text="a" * 3001), Rates(Decimal(3), Decimal(15)))
+    assert bound == CostBound(1, 1001 + 8 + 100, Decimal("0.004527"))
+    assert upper_bound(request(text="漢" * 300), None) == CostBound(1, 300 + 8 + 100, None)
     schema = Schema("ballot", {"type": "object"}, "Answer with a ballot.")
-    assert upper_bound(request("x", schema=schema), None) > upper_bound(request("x"), None)
+    assert upper_bound(request(schema=schema), None) > upper_bound(request(), None)
 
 
 # Prices
@@ -377,10 +367,10 @@ async def test_no_interleaving_overshoots_a_limit_or_leaves_anyone_waiting(
 async def test_no_call_begins_after_the_time_limit_and_those_under_way_are_settled() -> None:
     now = [0.0]
     tracker = BudgetTracker(Budget(seconds=90), lambda: now[0])
-    reservation = await tracker.reserve(tracker.bound(request("x"), None))
+    reservation = await tracker.reserve(tracker.bound(request(), None))
     now[0] = 90.0
     with pytest.raises(BudgetReached, match="the time limit of 1 min 30 s is reached"):
-        await tracker.reserve(tracker.bound(request("x"), None))
+        await tracker.reserve(tracker.bound(request(), None))
     tracker.settle(reservation, Reply(outcome=Outcome.OK, text="", model="x"))
     assert tracker.spent.calls == 1
 
@@ -388,7 +378,7 @@ async def test_no_call_begins_after_the_time_limit_and_those_under_way_are_settl
 async def test_a_pass_that_would_take_longer_than_is_left_does_not_fit() -> None:
     now, reply = [3000.0], Reply(outcome=Outcome.OK, text="", model="x")
     tracker = BudgetTracker(Budget(seconds=7200), lambda: now[0])
-    upper = tracker.bound(request("x"), None)
+    upper = tracker.bound(request(), None)
     tracker.carry(reply, upper)
     # What an earlier process waited for, such as a provider that asked it to, says nothing of the pace of this one.
     assert tracker.shortage(10, 10) is None

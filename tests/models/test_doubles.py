@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.models import asking
 
 from autoreason.contract import Contract
 from autoreason.errors import CallFailed, Failure, InvalidInput
@@ -30,14 +31,10 @@ def request(
     text: str = BRIEF,
     schema: dict[str, Any] | None = None,
 ) -> Request:
-    return Request(
-        role=role,
-        key=key,
-        model="scripted/scripted",
-        messages=(Message("system", "You write."), Message("user", text)),
-        max_tokens=1000,
-        schema=Schema("answer", schema, "") if schema else None,
-    )
+    form = Schema("answer", schema, "") if schema else None
+    messages = (Message("system", "You write."), Message("user", text))
+    given: dict[str, Any] = {"key": key, "role": role, "messages": messages, "schema": form}
+    return asking.request("scripted/scripted", **given)
 
 
 # Scripted
@@ -114,14 +111,8 @@ async def test_the_echo_reads_the_brief_between_boundaries_and_answers_in_the_fo
     part = (
         "# Your part: write it\n\nAnswer in this form:\n\n<document>\nthe whole text\n</document>"
     )
-    asked = Request(
-        role="author",
-        key="draft/try/0",
-        model="echo/echo",
-        messages=(Message("user", task, stable=True), Message("user", part)),
-        max_tokens=1000,
-    )
-    text = await echoed(asked)
+    messages = (Message("user", task, stable=True), Message("user", part))
+    text = await echoed(msgspec.structs.replace(request(), messages=messages))
     assert text.startswith("<document>\n# Write plan opening small bakery village\n")
     assert text.endswith("\n</document>")
     assert "boundary" not in text

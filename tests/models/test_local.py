@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.models import asking
 from tests.patience import PATIENCE
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
-from autoreason.exchange import REPEATS, Message, Outcome, Request, Schema, Signal, TextArrived
+from autoreason.exchange import REPEATS, Outcome, Request, Schema, Signal, TextArrived
 from autoreason.models import local
 from autoreason.models.local import (
     CATALOG,
@@ -325,11 +326,11 @@ BALLOT = Schema(
 )
 
 
-def request(text: str, *, key: str = "draft/try/0", **more: Any) -> Request:
-    given: dict[str, Any] = {"max_tokens": 8, "temperature": 0.8, "seed": 7, **more}
-    return Request(
-        role="author", key=key, model="local/smollm2", messages=(Message("user", text),), **given
-    )
+LIMITS = {"max_tokens": 8, "temperature": 0.8, "seed": 7}
+
+
+def request(text: str, **more: Any) -> Request:
+    return asking.request("local/smollm2", text, **LIMITS | more)
 
 
 def need_the_engine() -> None:

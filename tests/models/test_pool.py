@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 from tests.cases import cases
+from tests.models.asking import request
 from tests.models.fake_provider import Answer, FakeProvider, fake_provider, provider
 
 from autoreason.errors import InvalidInput
-from autoreason.exchange import Message, Outcome, Request
+from autoreason.exchange import Outcome
 from autoreason.models.pool import ModelPool, open_model
 from autoreason.models.wire import Check, WireModel
 from autoreason.run.refine import refine
@@ -94,11 +95,6 @@ def test_a_key_is_not_sent_unencrypted_to_another_machine(url: str, exposed: boo
 
 
 # From an address to a model
-
-
-def request(address: str) -> Request:
-    messages = (Message("user", "Write."),)
-    return Request(role="author", key="k", model=address, messages=messages, max_tokens=9)
 
 
 async def test_a_model_is_opened_by_its_address(provider: FakeProvider) -> None:

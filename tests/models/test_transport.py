@@ -22,11 +22,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.cli.server import answer
 from tests.conftest import NetworkReached
+from tests.models.asking import request
 from tests.models.fake_provider import Answer, FakeProvider, fake_provider, provider
 from tests.patience import PATIENCE
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
-from autoreason.exchange import Message, Request
 from autoreason.models.layers import RetryPolicy
 from autoreason.models.pool import ModelPool
 from autoreason.models.providers import Secret
@@ -45,13 +45,6 @@ from autoreason.run.refine import refine
 LOGGED_KEY = "sk-quux-7731"
 BRIEF = "Describe gulls over Zanzibar harbour."
 QUOTED = f"cannot serve {BRIEF!r} with the key {LOGGED_KEY}"
-REQUEST = Request(
-    role="judge",
-    key="pass/1/judge/0/try/0",
-    model="acme/large",
-    messages=(Message("user", BRIEF),),
-    max_tokens=100,
-)
 KEYS = r"[a-z]+(/(\d+|[a-z]+))*"
 URL = r"http://127\.0\.0\.1:\d+/v1/(chat/completions|models)"
 LINES = re.compile(
@@ -109,7 +102,7 @@ async def test_a_run_shows_each_request_and_none_of_its_texts(
 
 
 async def test_a_program_that_wants_no_log_sees_none(capfd: pytest.CaptureFixture[str]) -> None:
-    await ModelPool().lend("echo/echo").ask(REQUEST)
+    await ModelPool().lend("echo/echo").ask(request())
     assert capfd.readouterr() == ("", "")
     handlers = logging.getLogger("autoreason").handlers
     assert any(isinstance(each, logging.NullHandler) for each in handlers)

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.models import asking
 from tests.models.fake_provider import Answer, FakeProvider, provider
 
 from autoreason.errors import CallFailed, Failure
@@ -63,15 +64,9 @@ def open_at(provider: FakeProvider, transport: Transport, address: str) -> WireM
 
 
 def request(address: str, role: Role = "author", *, schema: bool = False) -> Request:
-    return Request(
-        role=role,
-        key="draft/try/0",
-        model=address,
-        messages=(Message("system", "Be brief."), Message("user", "Write.")),
-        max_tokens=100,
-        temperature=0.7,
-        schema=Schema("ballot", SHAPE, "End with RANKING.") if schema else None,
-    )
+    messages = (Message("system", "Be brief."), Message("user", "Write."))
+    form = Schema("ballot", SHAPE, "End with RANKING.") if schema else None
+    return asking.request(address, role=role, messages=messages, temperature=0.7, schema=form)
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
