@@ -202,9 +202,7 @@ def test_what_the_loop_saw_is_the_mean_of_all_evaluations_at_the_result_and_at_t
     assert report.loop_gain == pytest.approx(0.70 - 0.69)
 
 
-def test_without_noise_the_difference_is_exact_and_on_the_same_items_it_claims_nothing_of_others() -> (
-    None
-):
+def test_without_noise_the_difference_is_exact_and_claims_nothing_of_other_items() -> None:
     end = end_of((3.0,) * 6, (1.0,) * 6, trial=1)
     report = report_of(EXACT, RAISED, end, DONE)
     assert report.conclusion == (

@@ -95,9 +95,7 @@ async def test_nonsense_is_a_failure_that_names_the_model_and_the_remedy(
         await _ask(reply)
 
 
-async def test_a_good_reply_and_our_own_errors_pass_and_a_broken_connection_may_be_tried_again() -> (
-    None
-):
+async def test_a_good_reply_and_our_own_errors_pass_and_lost_connections_do_in_passing() -> None:
     assert await _ask(GOOD) == GOOD
     loose = replace(GOOD, outcome="ok", cost=0.5, usage={"input": 5})
     assert await _ask(loose) == replace(GOOD, cost=Decimal("0.5"), usage=Usage(input=5))

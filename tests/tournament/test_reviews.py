@@ -120,9 +120,7 @@ async def test_where_the_older_half_cannot_be_read_what_was_kept_meets_the_newer
     assert [{*each.values()} for each in last] == [newer] * 2
 
 
-async def test_a_first_draft_that_fresh_judges_prefer_is_delivered_and_not_praised_by_them() -> (
-    None
-):
+async def test_a_first_draft_that_fresh_judges_prefer_is_delivered_without_their_praise() -> None:
     def judge(request: Request) -> str:
         fresh = request.key.startswith("confirmation")
         return vote(*(["First"] if fresh else NEWEST))(request)

@@ -20,16 +20,13 @@ from autoreason.task import Task
 from autoreason.tournament import statements
 
 
-def test_a_verdict_says_what_its_margin_is_worth() -> None:
+def test_a_verdict_says_what_its_margin_is_worth_and_a_survival_counts_towards_the_end() -> None:
     verdict = made_up.verdict(6, 8, 4)
     won = PassDecided(number=1, outcome="decided", winner="AB", streak=0, words=9, verdict=verdict)
     assert statements.decided(won) == (
         "AB wins, A 6 · AB 8 · B 4: 2 points ahead; "
         "judges ranking at random give as much 41 % of the time (3 ballots)"
     )
-
-
-def test_a_survival_counts_towards_the_end() -> None:
     verdict = made_up.verdict(7, 7, 4)
     event = PassDecided(number=2, outcome="decided", winner="A", streak=1, words=9, verdict=verdict)
     sentence = statements.decided(event, k=2)
