@@ -43,7 +43,9 @@ def fill_in(folder: Path, counts: dict[str, tuple[int, int]]) -> Path:
     return folder / "results.csv"
 
 
-def test_a_plan_is_blind_and_complete(plan: AbPlan, result: Result, tmp_path: Path) -> None:
+def test_a_plan_is_blind_complete_and_not_written_over(
+    plan: AbPlan, result: Result, tmp_path: Path
+) -> None:
     assert read_plan(tmp_path / "test") == plan
     assert len({arm.text for arm in plan.arms}) == 3
     assert {arm.chosen for arm in plan.arms} == {"ab", "random"}
@@ -54,6 +56,8 @@ def test_a_plan_is_blind_and_complete(plan: AbPlan, result: Result, tmp_path: Pa
     shown = plan.to_markdown()
     assert all(arm.origin not in shown for arm in plan.arms if arm.origin.startswith("pass"))
     assert f"{plan.sample:,} readers" in plan.conclusion
+    with pytest.raises(InvalidInput, match="has a plan already"):
+        plan.write(str(tmp_path / "test"))
 
 
 def test_a_plan_of_a_run_that_delivered_its_draft_says_so() -> None:
@@ -78,11 +82,6 @@ def test_texts_that_begin_alike_are_shown_from_where_they_differ() -> None:
     assert "“… the sea.”: +" in report.conclusion
     table = report.sections()[0].tables[0].to_text(80)
     assert re.search(r" 25.0 % \(.* to .*\)  \+5.0 \(\+.* to \+.*\)  better\n", table)
-
-
-def test_a_plan_is_not_written_over(plan: AbPlan, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="has a plan already"):
-        plan.write(str(tmp_path / "test"))
 
 
 def test_the_better_text_is_found_and_its_outcome_handed_on(plan: AbPlan, tmp_path: Path) -> None:
