@@ -30,18 +30,12 @@ from autoreason.settings import Budget
 MILLION = 1_000_000
 
 
-def test_a_call_costs_what_its_tokens_cost() -> None:
+def test_a_call_costs_what_its_tokens_cost_cached_ones_and_long_prompts_their_own() -> None:
     usage = Usage(input=MILLION // 10, output=MILLION // 10)
     assert providers.price("openai/gpt-4.1", usage) == Decimal("1.00")  # 2 and 8 dollars a million
-
-
-def test_cached_tokens_have_prices_of_their_own() -> None:
     usage = Usage(input=1000, output=0, cache_read=600, cache_write=300)
     paid = providers.price("anthropic/claude-sonnet-4-5-20250929", usage)
     assert paid == (100 * 3 + 600 * Decimal("0.30") + 300 * Decimal("3.75")) / MILLION
-
-
-def test_a_long_prompt_can_make_every_token_more_expensive() -> None:
     short = providers.price("gemini/gemini-2.5-pro", Usage(input=200_000, output=0))
     long = providers.price("gemini/gemini-2.5-pro", Usage(input=200_001, output=0))
     assert short == Decimal("1.25") / 5
@@ -146,13 +140,10 @@ def upper(tokens: int = 10, cost: str = "0.01") -> CostBound:
 # Spending
 
 
-def test_spending_adds_up() -> None:
+def test_spending_adds_up_and_one_unknown_price_makes_the_whole_cost_unknown() -> None:
     spent = Spent().plus(reply(10, "0.01", cache_read=4)).plus(reply(5, "0.02"))
     assert spent == Spent(calls=2, input=15, cache_read=4, known_cost=Decimal("0.03"))
     assert spent.cost == Decimal("0.03")
-
-
-def test_one_unknown_price_makes_the_whole_cost_unknown() -> None:
     spent = Spent().plus(reply(cost="0.01")).plus(reply(cost=None)).plus(reply(cost="0.01"))
     assert spent.cost is None
     assert spent.known_cost == Decimal("0.02")
@@ -183,7 +174,7 @@ def test_a_call_can_take_its_text_in_bytes_its_schema_and_all_it_may_write() -> 
 # Prices
 
 
-def test_a_limit_in_money_needs_every_price() -> None:
+async def test_a_limit_in_money_needs_every_price() -> None:
     prices: dict[str, Rates | None] = {
         "acme/large": Rates(Decimal(1), Decimal(2)),
         "acme/new": None,
@@ -194,9 +185,6 @@ def test_a_limit_in_money_needs_every_price() -> None:
         require_prices(Budget(cost=Decimal(5)), prices)
     require_prices(Budget(tokens=5), prices)
     require_prices(Budget(cost=Decimal(5)), {"acme/large": prices["acme/large"]})
-
-
-async def test_a_call_without_a_price_is_refused_under_a_limit_in_money() -> None:
     with pytest.raises(InvalidInput, match="price"):
         await BudgetTracker(Budget(cost=Decimal(1))).reserve(CostBound(1, 10, None))
     await BudgetTracker(Budget(calls=1)).reserve(CostBound(1, 10, None))

@@ -56,7 +56,7 @@ async def test_a_script_is_a_list_in_order_or_a_function_of_the_request() -> Non
     assert by_key.address == "acme/large"
 
 
-async def test_a_mapping_answers_by_key_then_pattern_then_role() -> None:
+async def test_a_mapping_answers_by_key_then_pattern_then_role_or_says_what_it_knows() -> None:
     model = ScriptedModel(
         {
             "judge": "the role",
@@ -74,9 +74,6 @@ async def test_a_mapping_answers_by_key_then_pattern_then_role() -> None:
     assert await message("pass/1/judge/1/try/0", "judge") == "the pattern"
     assert await message("review/judge/1/try/0", "judge") == "the role"
     assert await message("other/critic/0", "critic") == "made for other/critic/0"
-
-
-async def test_a_mapping_that_knows_no_answer_says_what_it_knows() -> None:
     with pytest.raises(
         InvalidInput, match=r"no answer to author draft/try/0; it answers judge, pass/\*"
     ):

@@ -471,17 +471,6 @@ async def test_a_model_that_only_responses_serve_is_asked_there(
     assert asked == ["/v1/chat/completions", "/v1/responses", "/v1/responses"]
 
 
-async def test_the_message_of_the_provider_behind_a_router_is_shown(
-    provider: FakeProvider, opened: Opened
-) -> None:
-    raw = '{"error": {"message": "The prompt is too long", "code": "insufficient_quota"}}'
-    provider.will(complaint("Provider returned error", metadata={"raw": raw}))
-    with pytest.raises(CallFailed, match="Provider returned error: The prompt is") as caught:
-        await opened("openrouter/some/model").ask(request("openrouter/some/model"))
-    # The router's account with that provider is not the user's.
-    assert caught.value.failure is Failure.BAD_REQUEST
-
-
 @pytest.mark.parametrize("address", ADDRESSES)
 async def test_an_error_inside_a_stream_may_be_plain_words(
     provider: FakeProvider, opened: Opened, address: str
@@ -499,6 +488,12 @@ async def test_a_router_without_anyone_who_keeps_to_schemas_is_asked_in_words(
     address = "openrouter/some/model"
     await opened(address).ask(request(address, schema=True))
     assert ["response_format" in body for body in provider.bodies] == [True, False]
+    raw = '{"error": {"message": "The prompt is too long", "code": "insufficient_quota"}}'
+    provider.will(complaint("Provider returned error", metadata={"raw": raw}))
+    with pytest.raises(CallFailed, match="Provider returned error: The prompt is") as caught:
+        await opened("openrouter/some/model").ask(request("openrouter/some/model"))
+    # The router's account with that provider is not the user's.
+    assert caught.value.failure is Failure.BAD_REQUEST
 
 
 async def test_each_quirk_is_tried_once_then_the_error_stands(
