@@ -171,7 +171,7 @@ async def test_a_path_outside_of_the_artifact_is_never_written(path: str) -> Non
     assert "outside.py" in result.detail
 
 
-async def test_a_function_of_the_caller_is_given_folder_seed_and_items() -> None:
+async def test_a_function_of_the_caller_is_given_folder_seed_and_items_for_a_number() -> None:
     def evaluate(folder: Path, seed: int, items: list[str]) -> object:
         if seed:
             raise ValueError("wrong")
@@ -182,6 +182,19 @@ async def test_a_function_of_the_caller_is_given_folder_seed_and_items() -> None
     assert (result.value, result.level, result.metrics["n"]) == (4.0, "caller", 1.0)
     failed = await evaluator.measure(evaluation("four", path="a/prompt.md", seed=1))
     assert (failed.outcome, failed.detail) == (EvaluationOutcome.FAILED, "ValueError: wrong")
+    import numpy
+
+    for wrong in (numpy.bool_(True), object()):
+        result = await CallerEvaluator(lambda *_, wrong=wrong: wrong).measure(evaluation())
+        assert result.outcome is EvaluationOutcome.INVALID
+        assert result.detail
+    assert (await CallerEvaluator(lambda *_: numpy.float32(2)).measure(evaluation())).value == 2.0
+
+    async def later(*_: object) -> float:
+        return 1.0
+
+    with pytest.raises(InvalidInput, match="`evaluate` is an async function"):
+        CallerEvaluator(later)
 
 
 @pytest.mark.parametrize(
@@ -195,22 +208,6 @@ async def test_no_exception_of_the_callers_function_ends_the_callers_program(
 
     result = await CallerEvaluator(evaluate).measure(evaluation())
     assert (result.outcome, result.detail) == (EvaluationOutcome.FAILED, f"{error.__name__}: end")
-
-
-async def test_what_the_callers_function_returns_is_a_number_or_invalid() -> None:
-    import numpy
-
-    for wrong in (numpy.bool_(True), object()):
-        result = await CallerEvaluator(lambda *_, wrong=wrong: wrong).measure(evaluation())
-        assert result.outcome is EvaluationOutcome.INVALID
-        assert result.detail
-    assert (await CallerEvaluator(lambda *_: numpy.float32(2)).measure(evaluation())).value == 2.0
-
-    async def evaluate(*_: object) -> float:
-        return 1.0
-
-    with pytest.raises(InvalidInput, match="`evaluate` is an async function"):
-        CallerEvaluator(evaluate)
 
 
 def test_folders_of_evaluations_that_were_killed_are_removed(

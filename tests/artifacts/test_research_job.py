@@ -163,14 +163,13 @@ async def test_a_start_that_reaches_the_target_is_the_result_and_nothing_is_aske
     assert not model.requests
 
 
-async def test_a_guard_is_checked_in_the_end_test(journal: Journal) -> None:
+async def test_a_guard_is_checked_in_the_end_test_and_chooses_in_the_playoff(
+    journal: Journal,
+) -> None:
     guarded = research_task(guard={"ms": "<= 2"}, target=5.0)
     story = await run(journal, SlowWhenFresh("end"), turning(lambda _: 1.0), guarded)
     (end,) = (each for each in story if isinstance(each, EndTested))
     assert end.broken == "ms is 5, the guard is <= 2"
-
-
-async def test_a_playoff_does_not_choose_what_breaks_a_guard(journal: Journal) -> None:
     guarded = research_task(guard={"ms": "<= 20"}, target=50.0)
     meter = SlowWhenFresh("playoff", noise=0.5)
     story = await run(journal, meter, turning(lambda _: 9.0), guarded, evaluations=220)

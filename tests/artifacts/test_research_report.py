@@ -281,7 +281,7 @@ def test_kept_changes_are_shown_as_measured_and_shrunken() -> None:
         assert 0 < row.shrunken < row.effect.value
 
 
-def test_a_page_has_every_trial_and_a_picture_and_nothing_acts_there() -> None:
+def test_the_report_is_a_page_with_a_picture_and_plain_values_with_the_claim_first() -> None:
     wicked = trial(5, hypothesis="<script>alert(1)</script>")
     page = report_of(*SEARCH, wicked, FRESH, DONE).to_html()
     assert "What was kept, step by step" in page
@@ -290,9 +290,6 @@ def test_a_page_has_every_trial_and_a_picture_and_nothing_acts_there() -> None:
     assert page.count("idea") >= 6
     markdown = report_of(*SEARCH, wicked, FRESH, DONE).to_markdown()
     assert "± 0.0091" in markdown, "the numbers behind the chart"
-
-
-def test_the_report_as_plain_values_has_the_claim_first_and_no_file() -> None:
     values = report_of(*SEARCH, FRESH, DONE).to_dict()
     assert next(iter(values)) == "conclusion"
     assert values["gain"]["gain"] == pytest.approx(0.0226, abs=0.0005)

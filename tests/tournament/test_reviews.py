@@ -180,7 +180,7 @@ async def test_it_ends_where_later_texts_are_no_longer_ranked_above_it(
         assert (ended_by, reason) == ("review", f"later texts no longer ranked above {where}")
 
 
-async def test_a_text_that_is_written_again_is_the_one_it_was() -> None:
+async def test_a_text_written_again_is_what_it_was_and_one_given_up_not_reviewed_again() -> None:
     def again(request: Request) -> str:
         number = int(request.key.split("/")[1])
         return document(f"Second text, made in {number if number % 2 else 1}.")
@@ -190,9 +190,6 @@ async def test_a_text_that_is_written_again_is_the_one_it_was() -> None:
     played = await play({"judge": judge, "reviser": again}, **UNSEEN | options)
     assert [each.winner for each in played.of(ReviewDecided)] == ["pass 1"] * 3
     assert (played.delivered.ended_by, played.delivered.origin) == ("review", "pass 1")
-
-
-async def test_a_text_that_was_given_up_is_not_reviewed_once_more() -> None:
     script: dict[str, Any] = {"judge": vote("First"), "reviser": document("Second text.")}
     played = await play(script, **UNSEEN | {"passes": 9, "review_every": 2, "k": 3})
     assert {each.reason for each in played.of(CandidateDropped) if each.number > 2} == {"clone"}

@@ -282,7 +282,7 @@ def test_results_that_do_not_fit_are_one_sentence(
         report_ab(file)
 
 
-def test_a_run_with_too_few_texts_is_refused(result: Result, journal: Journal) -> None:
+def test_a_run_with_too_few_texts_or_no_end_is_refused(result: Result, journal: Journal) -> None:
     with pytest.raises(InvalidInput, match=r"has \d different texts; give 2 to \d for `texts`"):
         plan_ab(result, texts=10, journal=journal)
     with pytest.raises(InvalidInput, match="give 2 to"):
@@ -292,6 +292,10 @@ def test_a_run_with_too_few_texts_is_refused(result: Result, journal: Journal) -
             InvalidInput, match=r"short has [01] different texts?; name another run"
         ):
             plan_of(story, "short", 2)
+    paused = refine("Explain tides.", "echo/echo", seed=2, journal=journal, budget={"tokens": 6000})
+    assert not paused.finished
+    with pytest.raises(InvalidInput, match="has no result yet"):
+        plan_ab(paused, texts=2, journal=journal)
 
 
 @pytest.mark.parametrize(
@@ -312,13 +316,6 @@ def test_a_plan_for_the_readers_there_are_says_what_they_can_show() -> None:
     assert sample_size(0.2, found.lift) <= 3000 < sample_size(0.2, found.lift - 0.01)
     with pytest.raises(InvalidInput, match="90 readers of 2 texts show no rise"):
         plan_of(story, "run", 2, base=0.2, readers=90)
-
-
-def test_a_run_that_has_not_ended_is_not_tested(journal: Journal) -> None:
-    paused = refine("Explain tides.", "echo/echo", seed=2, journal=journal, budget={"tokens": 6000})
-    assert not paused.finished
-    with pytest.raises(InvalidInput, match="has no result yet"):
-        plan_ab(paused, texts=2, journal=journal)
 
 
 def told(*texts: str) -> Story:
