@@ -55,23 +55,20 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def test_a_check_of_ones_own_is_a_rule_of_the_contract(own: Path) -> None:
+def test_a_check_of_ones_own_is_a_rule_of_the_contract_and_a_brief_names_no_code(own: Path) -> None:
     contract = Contract(max_words=3, checks=("own.py:no_emoji",))
     assert contract.checks == (f"{own.resolve()}:no_emoji",), "found again from another folder"
     assert contract.rules() == ("At most 3 words.", "Has no emoji.")
     assert contract.violations("plain text") == ()
     (violation,) = contract.violations("good \N{ROCKET}")
     assert (violation.rule, violation.message) == ("checks", "\N{ROCKET} is an emoji")
-
-
-def test_a_brief_names_no_code(own: Path) -> None:
     brief = own.with_name("brief.md")
     brief.write_text("---\nchecks: own.py:no_emoji\n---\nWrite.\n")
     with pytest.raises(InvalidInput, match="a brief cannot name code; give `checks` as"):
         read_task(str(brief))
 
 
-def test_a_model_of_ones_own_is_opened_by_file_and_name(own: Path) -> None:
+def test_a_model_of_ones_own_is_opened_by_file_and_of_a_package_by_module(own: Path) -> None:
     address = Models.everywhere("own.py:Mine/x").author
     assert address == f"{own.resolve()}:Mine/x"
     assert provider_of(address) == f"{own.resolve()}:Mine"
@@ -79,9 +76,6 @@ def test_a_model_of_ones_own_is_opened_by_file_and_name(own: Path) -> None:
     assert open_model(address).address == address
     with pytest.raises(InvalidInput, match=r"Exits raised SystemExit \(3\)"):
         open_model(f"{own}:Exits/one")
-
-
-def test_a_model_of_an_installed_package_is_opened_by_its_module() -> None:
     address = "tests.test_plugins:open_mine/large"
     assert Models.everywhere(address).author == address
     assert open_model(address).address == EchoModel.address

@@ -34,7 +34,7 @@ def test_the_demo_keeps_to_journals_of_its_own() -> None:
     assert all(" --journal build/" in each for each in commands)
 
 
-def test_the_readme_leads_from_a_package_index_to_the_repository() -> None:
+def test_the_readme_leads_from_a_package_index_and_is_read_in_a_minute() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     there = with_addresses(text, "https://host/ada/autoreason", "v1.0.0")
     assert "(https://host/ada/autoreason/blob/v1.0.0/docs/writing.md#limits)" in there
@@ -44,7 +44,4 @@ def test_the_readme_leads_from_a_package_index_to_the_repository() -> None:
     assert [each for each in links if not each.startswith("https://")] == []
     # Where nobody knows the repository, no link leads nowhere.
     assert "](" not in with_addresses(text, "", "v1.0.0")
-
-
-def test_the_readme_is_read_in_a_minute() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 80

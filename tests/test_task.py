@@ -25,7 +25,7 @@ def write(folder: Path, text: str | bytes, name: str = "brief.md") -> str:
     return str(path)
 
 
-def test_a_file_is_read_with_its_front_matter(tmp_path: Path) -> None:
+def test_a_file_is_read_with_its_front_matter_which_flags_override(tmp_path: Path) -> None:
     source = write(
         tmp_path,
         "---\nmax_words: 120\nsections: Risks\nmust_include: [Lisbon, /\\d+/]\n"
@@ -38,6 +38,9 @@ def test_a_file_is_read_with_its_front_matter(tmp_path: Path) -> None:
     )
     assert task.facts == "- It rains."
     assert task.title == "Plan"
+    source = write(tmp_path, "---\nmax_words: 120\nmin_words: 20\n---\nWrite it.")
+    task = read_task(source, contract={"max_words": 80, "sections": ()})
+    assert task.contract == Contract(min_words=20, max_words=80)
 
 
 @pytest.mark.parametrize(
@@ -86,12 +89,6 @@ def test_a_draft_is_kept_unless_that_is_declined(tmp_path: Path) -> None:
     assert read_task("Write it.", draft=draft, contract={"keep": False}).contract.keep == ()
 
 
-def test_flags_override_front_matter(tmp_path: Path) -> None:
-    source = write(tmp_path, "---\nmax_words: 120\nmin_words: 20\n---\nWrite it.")
-    task = read_task(source, contract={"max_words": 80, "sections": ()})
-    assert task.contract == Contract(min_words=20, max_words=80)
-
-
 def test_plain_limits_in_prose_are_limits_unless_keys_say_otherwise_or_they_are_declined() -> None:
     brief = "---\nmax_words: 60\n---\nWrite at most 80 words in three sentences."
     assert read_task(brief).contract == Contract(max_words=60, min_sentences=3, max_sentences=3)
@@ -100,27 +97,23 @@ def test_plain_limits_in_prose_are_limits_unless_keys_say_otherwise_or_they_are_
     assert read_task(brief, limits_from_brief=False).contract == Contract(max_words=60)
 
 
-def test_words_are_a_brief_with_front_matter_or_without() -> None:
+def test_words_or_standard_input_are_a_brief(monkeypatch: pytest.MonkeyPatch) -> None:
     for brief in ("Write a haiku about rain.", "Write it.\n\n---\n\nAnd then more."):
         assert read_task(brief) == Task(brief=brief)
     task = read_task("---\r\nmax_words: 9\r\n---\r\nWrite\r\nit.")
     assert (task.brief, task.contract.max_words) == ("Write\nit.", 9)
-
-
-def test_standard_input_is_a_brief(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("Schreib über Köln.".encode())))
     assert read_task("-").brief == "Schreib über Köln."
 
 
-def test_a_fact_in_a_list_may_have_a_colon() -> None:
-    task = read_task("---\nfacts:\n  - Price: 5 EUR\n  - It rains.\n---\nWrite it.")
-    assert task.facts == "- Price: 5 EUR\n- It rains."
-
-
-def test_draft_and_facts_come_from_files(tmp_path: Path) -> None:
+def test_draft_and_facts_come_from_files_and_a_fact_in_a_list_may_have_a_colon(
+    tmp_path: Path,
+) -> None:
     draft, facts = write(tmp_path, "A draft.", "draft.md"), write(tmp_path, "A fact.", "facts.md")
     task = read_task("Write it.", draft=Path(draft), facts=Path(facts))
     assert (task.draft, task.facts) == ("A draft.", "A fact.")
+    task = read_task("---\nfacts:\n  - Price: 5 EUR\n  - It rains.\n---\nWrite it.")
+    assert task.facts == "- Price: 5 EUR\n- It rains."
 
 
 @pytest.mark.parametrize(

@@ -91,12 +91,15 @@ HERE = "the artifact is in the folder $AUTOREASON_ARTIFACT"
 NUMBER = 'print(score, file=open(int(os.environ["AUTOREASON_RESULT"]), "w"))'
 
 
-async def test_a_command_that_returns_nothing_is_told_where_to_write() -> None:
+async def test_a_command_that_is_not_there_or_returns_nothing_is_told_what_to_do() -> None:
     result = await measure(command("print(0.93)"))
     assert result.outcome == EvaluationOutcome.INVALID
     assert HERE in result.detail
     assert NUMBER in result.detail
     assert result.tail == "0.93\n"
+    result = await measure(EvaluationSource(evaluate="no-such-program --help"))
+    assert result.outcome == EvaluationOutcome.EVALUATOR_ERROR
+    assert "no-such-program" in result.detail
 
 
 @pytest.mark.parametrize(
@@ -353,12 +356,6 @@ async def test_an_evaluator_that_stops_waiting_for_the_artifact_ends_it() -> Non
         )
         assert (await evaluating).value == 1.0
     await wait_until_gone("never-ends-by-itself")
-
-
-async def test_a_command_that_is_not_there_is_the_evaluators_fault() -> None:
-    result = await measure(EvaluationSource(evaluate="no-such-program --help"))
-    assert result.outcome == EvaluationOutcome.EVALUATOR_ERROR
-    assert "no-such-program" in result.detail
 
 
 def test_without_a_jail_a_command_is_refused_with_what_to_do(

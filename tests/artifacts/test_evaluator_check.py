@@ -75,9 +75,9 @@ LOOKS = "an artifact that looks for evaluator, items and other processes"
 KEEPS = "an artifact that keeps something for its next run"
 
 
-async def fault_of(task: ResearchTask, **options: bool) -> str:
+async def fault_of(task: ResearchTask) -> str:
     """Why an artifact might write its own score; empty where it cannot."""
-    row = await score_fault(task, **options)
+    row = await score_fault(task)
     return "" if row.status == "passed" else row.detail
 
 
@@ -180,6 +180,10 @@ async def test_an_evaluator_that_believes_what_it_is_given_is_found_out() -> Non
     files = {"a.py": "def quality(): return 0.5\n"}
     report = await check_evaluation(task_of(source, files, better="higher"), pairs=2)
     assert list(failed(report)) == ["an artifact that returns a huge number"]
+    # It may be believed in another way.
+    code = "def score(artifact, seed): return eval(artifact.text('formula.txt'), {'x': 1})"
+    task = task_of(function(code), {"formula.txt": "x + 1\n"})
+    assert "formula.txt could write its own score, in Python" in await fault_of(task)
 
 
 ROUND_TRIP = """
@@ -303,44 +307,37 @@ def test_attacks_on_python_are_python(attack: Any) -> None:
         compile(attack.files["fit.py"], "fit.py", "exec")
 
 
-IMPORTS = """
-import sys, os
-sys.path.insert(0, os.environ["AUTOREASON_ARTIFACT"])
-{before}
-import fit
-give(1.0)
-"""
-RUNS = """
-import json, subprocess
-run = subprocess.run(["artifact", "python", "fit.py"], input="[[30], 100]", capture_output=True, text=True)
-give(float(len(json.loads(run.stdout))))
-"""
-
-
 @needs_jail
 @pytest.mark.parametrize("before", ["", "os.environ.pop('AUTOREASON_RESULT')"])
 async def test_one_evaluation_finds_that_an_artifact_can_write_its_own_score(before: str) -> None:
-    task = task_of(command(IMPORTS.format(before=before)))
-    assert "own score, in Python" in await fault_of(task)
-    assert await fault_of(task)
+    imports = f"""
+        import sys
+        sys.path.insert(0, os.environ["AUTOREASON_ARTIFACT"])
+        {before}
+        import fit
+        give(1.0)
+        """
+    task = task_of(command(imports))
+    for _ in range(2):
+        assert "own score, in Python" in await fault_of(task)
 
 
 @needs_jail
 async def test_an_evaluator_that_keeps_its_score_is_tried_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    task = task_of(command(RUNS))
+    runs = """
+        import subprocess
+        given = {"input": "[[30], 100]", "capture_output": True, "text": True}
+        run = subprocess.run(["artifact", "python", "fit.py"], **given)
+        give(float(len(json.loads(run.stdout))))
+        """
+    task = task_of(command(runs))
     assert not await fault_of(task)
     monkeypatch.setattr(evaluator_check, "EvaluatorClient", None)
     assert not await fault_of(task)
 
 
-SOURCES = """
-. "$AUTOREASON_ARTIFACT/{name}"
-{before}
-echo "$(answer)" >&3
-{after}
-"""
 ANSWERS = "answer() { echo 2; }\n"
 
 
@@ -359,8 +356,8 @@ def shell(code: str, **fields: Any) -> EvaluationSource:
 async def test_what_reaches_the_result_is_found_whatever_else_is_written_there(
     before: str, after: str
 ) -> None:
-    code = SOURCES.format(name="solve.sh", before="", after=after)
-    assert await fault_of(task_of(shell(f"{before}\n{code}"), {"solve.sh": ANSWERS}))
+    code = f'{before}\n. "$AUTOREASON_ARTIFACT/solve.sh"\necho "$(answer)" >&3\n{after}'
+    assert await fault_of(task_of(shell(code), {"solve.sh": ANSWERS}))
 
 
 @needs_jail
@@ -478,12 +475,6 @@ async def test_an_evaluator_that_computes_what_the_artifact_says_is_refused(
         source = EvaluationSource(evaluate=run, files={"evaluate": code.encode()})
     fault = await fault_of(task_of(source, {"tool": start}))
     assert f"tool could write its own score, in {IN.get(program, 'shell')}" in fault
-
-
-async def test_a_function_that_computes_what_the_artifact_says_is_refused() -> None:
-    code = "def score(artifact, seed): return eval(artifact.text('formula.txt'), {'x': 1})"
-    task = task_of(function(code), {"formula.txt": "x + 1\n"})
-    assert "formula.txt could write its own score, in Python" in await fault_of(task)
 
 
 @needs_jail

@@ -55,9 +55,6 @@ def test_a_saved_evaluation_is_private_and_the_same_content_has_the_same_digest(
     assert evaluation_path(digest).stat().st_mode & 0o777 == 0o600
     assert evaluation_path(digest).parent.stat().st_mode & 0o777 == 0o700
     assert load_evaluation(digest) == source
-
-
-def test_a_folder_with_the_sealed_items_cannot_be_mounted() -> None:
     with pytest.raises(InvalidInput, match="sealed items"):
         save_evaluation(EvaluationSource(evaluate="true", mounts=(str(data_folder().parent),)))
 
@@ -166,11 +163,6 @@ async def test_words_that_an_artifact_has_from_an_item_are_counted() -> None:
         assert (await client.measure(evaluation(item, path="prompt.md"))).shared == 3
 
 
-async def test_an_item_that_is_not_there_is_the_evaluators_fault() -> None:
-    result = await measure(CONSTANT, evaluation(items=(3,)))
-    assert result.outcome == EvaluationOutcome.EVALUATOR_ERROR
-
-
 @pytest.mark.parametrize("path", ["../outside.py", "/outside.py"])
 @needs_jail
 async def test_a_path_outside_of_the_artifact_is_never_written(path: str) -> None:
@@ -179,7 +171,7 @@ async def test_a_path_outside_of_the_artifact_is_never_written(path: str) -> Non
     assert "outside.py" in result.detail
 
 
-async def test_a_function_of_the_caller_is_given_folder_seed_and_items() -> None:
+async def test_a_function_of_the_caller_is_given_folder_seed_and_items_for_a_number() -> None:
     def evaluate(folder: Path, seed: int, items: list[str]) -> object:
         if seed:
             raise ValueError("wrong")
@@ -190,6 +182,19 @@ async def test_a_function_of_the_caller_is_given_folder_seed_and_items() -> None
     assert (result.value, result.level, result.metrics["n"]) == (4.0, "caller", 1.0)
     failed = await evaluator.measure(evaluation("four", path="a/prompt.md", seed=1))
     assert (failed.outcome, failed.detail) == (EvaluationOutcome.FAILED, "ValueError: wrong")
+    import numpy
+
+    for wrong in (numpy.bool_(True), object()):
+        result = await CallerEvaluator(lambda *_, wrong=wrong: wrong).measure(evaluation())
+        assert result.outcome is EvaluationOutcome.INVALID
+        assert result.detail
+    assert (await CallerEvaluator(lambda *_: numpy.float32(2)).measure(evaluation())).value == 2.0
+
+    async def later(*_: object) -> float:
+        return 1.0
+
+    with pytest.raises(InvalidInput, match="`evaluate` is an async function"):
+        CallerEvaluator(later)
 
 
 @pytest.mark.parametrize(
@@ -203,24 +208,6 @@ async def test_no_exception_of_the_callers_function_ends_the_callers_program(
 
     result = await CallerEvaluator(evaluate).measure(evaluation())
     assert (result.outcome, result.detail) == (EvaluationOutcome.FAILED, f"{error.__name__}: end")
-
-
-async def test_what_the_callers_function_returns_is_a_number_or_invalid() -> None:
-    import numpy
-
-    for wrong in (numpy.bool_(True), object()):
-        result = await CallerEvaluator(lambda *_, wrong=wrong: wrong).measure(evaluation())
-        assert result.outcome is EvaluationOutcome.INVALID
-        assert result.detail
-    assert (await CallerEvaluator(lambda *_: numpy.float32(2)).measure(evaluation())).value == 2.0
-
-
-def test_an_async_function_is_refused() -> None:
-    async def evaluate(*_: object) -> float:
-        return 1.0
-
-    with pytest.raises(InvalidInput, match="`evaluate` is an async function"):
-        CallerEvaluator(evaluate)
 
 
 def test_folders_of_evaluations_that_were_killed_are_removed(
@@ -373,8 +360,10 @@ async def test_each_way_to_fail_has_its_outcome() -> None:
 
 
 async def test_an_evaluator_that_cannot_be_run_is_no_result() -> None:
-    for code in ("import numpy\ndef score(artifact): return 1", "def other(): pass", "def score(:"):
-        result = await measure(function(code), evaluation(PACK))
+    broken = ("import numpy\ndef score(artifact): return 1", "def other(): pass", "def score(:")
+    for source in (CONSTANT, *map(function, broken)):
+        # There is no fourth item.
+        result = await measure(source, evaluation(PACK, items=(3,) if source is CONSTANT else ()))
         assert result.outcome == EvaluationOutcome.EVALUATOR_ERROR
         assert result.detail
 
@@ -554,8 +543,6 @@ def test_large_results_and_many_metrics_are_cut() -> None:
     assert "1 MB" in read_measurement(b"1" * (MAX_RESULT_BYTES + 1), "score").detail
     many = read_measurement(json.dumps({str(n): n for n in range(500)} | {"score": 1}), "score")
     assert (many.value, len(many.metrics)) == (1.0, 64)
-
-
-def test_one_number_for_each_item_is_read_only_where_all_are_numbers() -> None:
+    # One number for each item is read only where all are numbers.
     assert read_measurement('{"score": 1, "items": [1, 2.5]}', "score").by_item == (1.0, 2.5)
     assert read_measurement('{"score": 1, "items": [1, null]}', "score").by_item == ()

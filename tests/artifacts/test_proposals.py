@@ -156,16 +156,13 @@ def test_lines_that_a_file_had_before_or_that_name_another_file_stay() -> None:
         assert edit.text == body
 
 
-def test_a_new_file_is_a_whole_file_or_an_empty_search() -> None:
+def test_a_new_file_is_a_whole_file_in_as_many_fences_as_it_takes_or_an_empty_search() -> None:
     empty = SEARCH.replace("a = 1\n", "")
     for reply in ("src/new.py\n```python\na = 3\n```", f"src/new.py\n{empty}"):
         assert read_proposal(reply, FILES).edits == (Edit(path="src/new.py", text="a = 3\n"),)
-
-
-def test_a_file_that_contains_fences_is_fenced_by_more_of_them() -> None:
-    body = "Say:\n```\nhello\n```"
-    (edit,) = read_proposal(f"prompt.md\n````markdown\n{body}\n````", FILES).edits
-    assert edit.text == f"{body}\n"
+    body = "Say:\n```\nhello\n```\n"
+    edits = read_proposal(f"prompt.md\n````markdown\n{body}````", FILES).edits
+    assert edits == (Edit(path="prompt.md", text=body),)
 
 
 @pytest.mark.parametrize(
@@ -180,6 +177,10 @@ def test_a_file_that_contains_fences_is_fenced_by_more_of_them() -> None:
 def test_fields_are_found_however_they_are_marked(text: str) -> None:
     proposal = read_proposal(f"{text}\n\npack.py\n{SEARCH}", FILES)
     assert (proposal.hypothesis, proposal.expected) == ("Fewer steps suffice.", "-3 ms")
+    long = f"HYPOTHESIS: \x1b[31m{'long ' * 1000}\npack.py\n{SEARCH}"
+    hypothesis = read_proposal(long, FILES).hypothesis
+    assert len(hypothesis) <= 600
+    assert "\x1b" not in hypothesis
 
 
 @cases(
@@ -210,16 +211,7 @@ def test_what_cannot_be_read_is_answered_with_one_sentence(reply: str, sentence:
     assert "\n" not in str(caught.value)
 
 
-def test_a_hypothesis_is_one_line_of_bounded_length() -> None:
-    reply = f"HYPOTHESIS: \x1b[31m{'long ' * 1000}\npack.py\n{SEARCH}"
-    hypothesis = read_proposal(reply, FILES).hypothesis
-    assert len(hypothesis) <= 600
-    assert "\x1b" not in hypothesis
-
-
 MARKS = ["```", "```python", "<<<<<<< SEARCH", "=======", ">>>>>>> REPLACE", "pack.py", "a = 1", ""]
-
-
 MARKS += ["<<<FILE 1>>>", "<<<<<<< REPLACE", "======= REPLACE", "path/of/pack.py", "path/of"]
 
 
@@ -289,21 +281,16 @@ MARKED = {
 }
 
 
-def test_marked_constants_are_found_with_what_they_may_be() -> None:
+def test_marked_constants_are_found_with_what_they_may_be_and_replaced_exactly() -> None:
     found = {knob.name: knob for knob in find_knobs(MARKED)}
     assert list(found) == ["mode", "alpha", "RATE", "STEPS", "kind"]
     assert (found["RATE"].value, found["RATE"].low, found["RATE"].log) == (0.01, 1e-4, True)
     assert (found["STEPS"].value, found["STEPS"].whole) == (8, True)
     assert found["kind"].choices == ("tree", "forest")
     assert not found["alpha"].whole
-
-
-def test_values_are_replaced_exactly() -> None:
-    edits = set_knobs(MARKED, ("b", 0.25, 0.02, 8, "forest"))
-    after = apply_edits(MARKED, edits, tuple(MARKED))
-    assert after["train.py"] == MARKED["train.py"].replace("0.01", "0.02").replace(
-        "'tree'", "'forest'"
-    )
+    after = apply_edits(MARKED, set_knobs(MARKED, ("b", 0.25, 0.02, 8, "forest")), tuple(MARKED))
+    train = MARKED["train.py"].replace("0.01", "0.02").replace("'tree'", "'forest'")
+    assert after["train.py"] == train
     assert after["run.yaml"] == "alpha: 0.25   # tune 0..1\n"
     assert after["run.toml"] == 'mode = "b"  # tune a|b\nnote = "x"\n'
 

@@ -18,7 +18,6 @@ from autoreason.artifacts.proposer import ledger_text
 from autoreason.artifacts.research_history import TrialDecided, TrialStatus
 from autoreason.journal import Journal
 from autoreason.run.recorded import replay
-from autoreason.task import Task
 
 
 def trial(number: int, status: TrialStatus = "dropped", words: int = 4) -> TrialDecided:
@@ -81,23 +80,14 @@ class Tuned(Meter):
         return Measurement(outcome=number.outcome, value=value, metrics={"score": value})
 
 
-def marked_task() -> Task:
-    """The knob, and a constant that is marked."""
-    return research_task(files=MARKED, artifact=("knob.txt", "run.toml"))
-
-
 async def run(journal: Journal) -> tuple[str, list[TrialDecided]]:
     """A run's name and its trials."""
-    result = await start_run(
-        journal,
-        turning(lambda number: 0.001 * number),
-        task=marked_task(),
-        settings=research_settings(evaluations=40),
-        service=Tuned(),
-    )
-    return result.run, [
-        each for each in emitted(journal, result.run) if isinstance(each, TrialDecided)
-    ]
+    model = turning(lambda number: 0.001 * number)
+    task = research_task(files=MARKED, artifact=tuple(MARKED))
+    terms = research_settings(evaluations=40)
+    result = await start_run(journal, model, task=task, settings=terms, service=Tuned())
+    story = emitted(journal, result.run)
+    return result.run, [each for each in story if isinstance(each, TrialDecided)]
 
 
 async def test_every_third_proposal_is_the_optimisers(

@@ -33,24 +33,38 @@ from autoreason.journal import Journal
 from autoreason.models.budget import BudgetTracker, CostBound
 from autoreason.models.doubles import ScriptedModel
 from autoreason.run.recorded import replay
-from autoreason.run.result import StopSwitch
+from autoreason.run.result import Result, StopSwitch
 from autoreason.settings import Budget
 
 
-async def run(
-    journal: Journal, meter: Meter, model: ScriptedModel, task: Any = None, **terms: Any
-) -> list[Any]:
-    """The story of a run."""
-    result = await start_run(
-        journal,
-        model,
-        task=task or research_task(),
-        settings=research_settings(**terms),
-        service=meter,
-    )
+async def begin(
+    journal: Journal,
+    meter: Meter,
+    model: ScriptedModel,
+    task: Any = None,
+    *,
+    calls: int | None = None,
+    stop_switch: StopSwitch | None = None,
+    **terms: Any,
+) -> Result:
+    """A run that may be left before its end."""
+    chosen = replace(research_settings(**terms), budget=Budget(calls=calls))
+    given: dict[str, Any] = {"task": task or research_task(), "settings": chosen, "service": meter}
+    return await start_run(journal, model, **given, stop_switch=stop_switch)
+
+
+async def ended(journal: Journal, result: Result) -> list[Any]:
+    """The story of a run that came to its end, and does again."""
     assert result.status == "done"
     assert (await replay.aio(result.run, journal=journal)).same
     return emitted(journal, result.run)
+
+
+async def run(
+    journal: Journal, meter: Meter, model: ScriptedModel, *args: Any, **terms: Any
+) -> Any:
+    """The story of a run."""
+    return await ended(journal, await begin(journal, meter, model, *args, **terms))
 
 
 def trials(story: list[Any]) -> list[TrialDecided]:
@@ -149,14 +163,13 @@ async def test_a_start_that_reaches_the_target_is_the_result_and_nothing_is_aske
     assert not model.requests
 
 
-async def test_a_guard_is_checked_in_the_end_test(journal: Journal) -> None:
+async def test_a_guard_is_checked_in_the_end_test_and_chooses_in_the_playoff(
+    journal: Journal,
+) -> None:
     guarded = research_task(guard={"ms": "<= 2"}, target=5.0)
     story = await run(journal, SlowWhenFresh("end"), turning(lambda _: 1.0), guarded)
     (end,) = (each for each in story if isinstance(each, EndTested))
     assert end.broken == "ms is 5, the guard is <= 2"
-
-
-async def test_a_playoff_does_not_choose_what_breaks_a_guard(journal: Journal) -> None:
     guarded = research_task(guard={"ms": "<= 20"}, target=50.0)
     meter = SlowWhenFresh("playoff", noise=0.5)
     story = await run(journal, meter, turning(lambda _: 9.0), guarded, evaluations=220)
@@ -186,23 +199,14 @@ async def test_whatever_ends_the_search_what_was_kept_is_tested_and_the_run_is_o
     if limit != "stop":
         monkeypatch.setattr(BudgetTracker, "_check", check)
     model = turning(step)
-    result = await start_run(
-        journal,
-        model,
-        task=research_task(sealed=8),
-        settings=replace(
-            research_settings(parallel=parallel, evaluations=40), budget=Budget(calls=900)
-        ),
-        service=meter,
-        stop_switch=switch,
-    )
-    assert result.status == "done"
+    terms: dict[str, Any] = {"parallel": parallel, "evaluations": 40, "calls": 900}
+    task = research_task(sealed=8)
+    result = await begin(journal, meter, model, task, stop_switch=switch, **terms)
     assert ("stopped" if limit == "stop" else limit) in result.reason
-    story = emitted(journal, result.run)
+    story = await ended(journal, result)
     (end,) = (each for each in story if isinstance(each, EndTested))
     assert end.trial == [each.number for each in trials(story) if each.status == "kept"][-1]
     assert sum(evaluation.sealed for _, evaluation in meter.evaluations) == 12
-    assert (await replay.aio(result.run, journal=journal)).same
     with pytest.raises(InvalidInput, match=r"is finished \(done\); `autoreason fork"):
         await go_on(journal, result.run, model, service=meter)
 
@@ -211,31 +215,21 @@ async def test_whatever_ends_the_search_what_was_kept_is_tested_and_the_run_is_o
 async def test_a_limit_before_anything_was_kept_only_pauses_and_opens_nothing(
     journal: Journal, parallel: int
 ) -> None:
-    limited = research_settings(parallel=parallel, evaluations=40)
     meter, model = Meter(), turning(lambda number: 1.0 if number > 3 else -1.0)
-    result = await start_run(
-        journal,
-        model,
-        task=research_task(sealed=8),
-        settings=replace(limited, budget=Budget(calls=3)),
-        service=meter,
-    )
+    terms: dict[str, Any] = {"parallel": parallel, "evaluations": 40, "calls": 3}
+    result = await begin(journal, meter, model, research_task(sealed=8), **terms)
     assert (result.status, len(model.requests)) == ("budget", 3)
     assert not any(evaluation.sealed for _, evaluation in meter.evaluations)
     result = await go_on(
         journal, result.run, model, service=meter, changes={"budget": Budget(calls=900)}
     )
-    assert result.status == "done"
-    assert any(isinstance(each, EndTested) for each in emitted(journal, result.run))
-    assert (await replay.aio(result.run, journal=journal)).same
+    assert any(isinstance(each, EndTested) for each in await ended(journal, result))
 
 
 @pytest.mark.parametrize("parallel", [1, 3])
 async def test_an_end_test_after_a_limit_that_was_broken_off_goes_on_without_a_model(
     journal: Journal, parallel: int
 ) -> None:
-    chosen = replace(research_settings(parallel=parallel), budget=Budget(calls=4))
-
     class Gone(Meter):
         async def answer(self, query: Query[Any]) -> Any:
             if query.key == "end/result/evaluation/2":
@@ -245,36 +239,24 @@ async def test_an_end_test_after_a_limit_that_was_broken_off_goes_on_without_a_m
     ends = []
     for meter in (Gone(0.1), Meter(0.1)):
         model = turning(lambda number: 1.0 if number % 2 else -1.0)
-        result = await start_run(
-            journal, model, task=research_task(), settings=chosen, service=meter
-        )
+        result = await begin(journal, meter, model, parallel=parallel, calls=4)
         if isinstance(meter, Gone):
             assert result.status == "provider_failed"
             again, none = Meter(0.1), ScriptedModel({})
             more = {"budget": Budget(calls=900)}
             result = await go_on(journal, result.run, none, service=again, changes=more)
             assert not {key for key, _ in again.evaluations} & {key for key, _ in meter.evaluations}
-        assert (result.status, len(model.requests)) == ("done", 4)
-        assert (await replay.aio(result.run, journal=journal)).same
-        ends.append([each for each in emitted(journal, result.run) if isinstance(each, EndTested)])
+        assert len(model.requests) == 4
+        story = await ended(journal, result)
+        ends.append([each for each in story if isinstance(each, EndTested)])
     assert parallel > 1 or ends[0] == ends[1]
 
 
 async def test_what_fails_breaks_a_guard_or_cannot_be_read_is_never_kept(journal: Journal) -> None:
-    replies = [
-        *("no idea", "no idea either"),
-        proposal("crash knob = 100"),
-        proposal("knob = 5  # " + "long " * 50),
-        proposal("knob = 0 "),
-        proposal("knob = 1"),
-        proposal("knob = 2"),
-    ]
-    story = await run(
-        journal,
-        Meter(),
-        ScriptedModel(replies),
-        research_task(guard={"size": "<= 100"}, target=2.0),
-    )
+    knobs = ("crash knob = 100", f"knob = 5  # {'long ' * 50}", "knob = 0 ", "knob = 1", "knob = 2")
+    model = ScriptedModel(["no idea", "no idea either", *map(proposal, knobs)])
+    task = research_task(guard={"size": "<= 100"}, target=2.0)
+    story = await run(journal, Meter(), model, task)
     assert [each.status for each in trials(story)] == [
         *("refused", "failed", "guarded", "refused"),
         *("kept", "kept"),
@@ -325,21 +307,13 @@ async def test_trials_side_by_side_replay_and_resume_whatever_ends_first(
     for left in (3, 17, 31):
         first, second = Uneven(left), Uneven(left + 1)
         first.left = left
-        result = await start_run(
-            journal,
-            model,
-            task=research_task(),
-            settings=research_settings(evaluations=60, parallel=parallel, patience=1000),
-            service=first,
-        )
+        result = await begin(journal, first, model, parallel=parallel, patience=1000)
         if result.status != "done":
             assert result.status == "provider_failed"
             assert (await replay.aio(result.run, journal=journal)).same
             result = await go_on(journal, result.run, model, service=second)
-        assert result.status == "done"
         assert not set(first.asked) & set(second.asked)
-        assert (await replay.aio(result.run, journal=journal)).same
-        story = emitted(journal, result.run)
+        story = await ended(journal, result)
         kept += sum(each.status == "kept" for each in trials(story))
         assert isinstance(story[0], NoiseMeasured)
         numbers = [each.number for each in trials(story)]
@@ -353,21 +327,14 @@ async def test_a_candidate_that_is_raced_again_is_measured_and_charged_once_for_
     raced_again = repeated = 0
     for seed in range(6):
         meter = Uneven(seed, noise=0.02)
-        result = await start_run(
-            journal,
-            turning(lambda number: 0.5 + number / 1000),
-            task=research_task(),
-            settings=research_settings(evaluations=80, parallel=4, patience=1000),
-            service=meter,
-        )
-        assert result.status == "done"
-        assert (await replay.aio(result.run, journal=journal)).same
+        model = turning(lambda number: 0.5 + number / 1000)
+        result = await begin(journal, meter, model, evaluations=80, parallel=4, patience=1000)
+        story = await ended(journal, result)
         evaluations = [
             (str(evaluation.files), evaluation.seed, evaluation.items)
             for _, evaluation in meter.evaluations
         ]
         assert len(set(evaluations)) == len(evaluations)
-        story = emitted(journal, result.run)
         measured = [key for key, _ in meter.evaluations if not key.startswith(("playoff", "end"))]
         noise = next(each for each in story if isinstance(each, NoiseMeasured))
         charged = len(noise.values) + sum(each.evaluations for each in trials(story))
@@ -388,21 +355,16 @@ async def test_artifacts_that_are_proposed_side_by_side_are_measured_and_decided
     for seed in range(4):
         meter, again = Uneven(seed, noise=0.02), Uneven(seed)
         model = turning(lambda number: 0.1 * (number // 3))
-        terms = research_settings(evaluations=60, parallel=3, patience=1000)
         meter.left = 12 + 9 * seed
-        result = await start_run(
-            journal, model, task=research_task(), settings=terms, service=meter
-        )
+        result = await begin(journal, meter, model, parallel=3, patience=1000)
         assert result.status == "provider_failed"
         result = await go_on(journal, result.run, model, service=again)
-        assert result.status == "done"
-        assert (await replay.aio(result.run, journal=journal)).same
         evaluations = [
             (str(evaluation.files), evaluation.seed)
             for _, evaluation in (*meter.evaluations, *again.evaluations)
         ]
         assert len(set(evaluations)) == len(evaluations)
-        decided = trials(emitted(journal, result.run))
+        decided = trials(await ended(journal, result))
         search = [key for key in meter.asked + again.asked if key.startswith(("trial", "inc"))]
         assert sum(each.evaluations for each in decided) >= len(search)
         same = [each for each in decided if each.reason.startswith("it was tried before: trial")]
@@ -415,13 +377,9 @@ async def test_times_are_compared_with_the_incumbent_next_to_each_evaluation(
     journal: Journal,
 ) -> None:
     meter = Meter(noise=0.3)
-    story = await run(
-        journal,
-        meter,
-        turning(lambda number: 1.0 if number % 2 else -1.0),
-        research_task(timed=True, better="lower"),
-        parallel=4,
-    )
+    model = turning(lambda number: 1.0 if number % 2 else -1.0)
+    task = research_task(timed=True, better="lower")
+    story = await run(journal, meter, model, task, parallel=4)
     assert any(each.status == "kept" for each in trials(story))
     assert not any("without noise" in each.reason for each in trials(story))
     keys = [key for key, _ in meter.evaluations if key.startswith("trial/")]
@@ -457,13 +415,8 @@ async def test_judges_decide_where_the_metric_cannot_tell(journal: Journal) -> N
         number = int(request.key.split("/")[1])
         return proposal(f"knob = 0\nnote {number}")
 
-    story = await run(
-        journal,
-        Meter(noise=1.0, interaction=1.0),
-        ScriptedModel(answer),
-        research_task(judge="Prefer the plainer version."),
-        patience=8,
-    )
+    task = research_task(judge="Prefer the plainer version.")
+    meter = Meter(noise=1.0, interaction=1.0)
+    story = await run(journal, meter, ScriptedModel(answer), task, patience=8)
     assert [type(each).__name__ for each in story if type(each).__name__ == "BallotCast"]
-    judged = [each for each in trials(story) if "judges" in each.reason]
-    assert judged
+    assert any("judges" in each.reason for each in trials(story))

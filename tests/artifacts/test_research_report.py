@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -24,13 +25,8 @@ from autoreason.events import AnyEvent, JobFinished, RunPaused, RunStarted
 from autoreason.story import Story, build_story
 
 DONE = JobFinished(reason="200 evaluations used")
+EXACT = NoiseMeasured(values=(1.0,) * 3, spread=0.0, seconds=0.1)
 NOISE = NoiseMeasured(values=(0.70, 0.71, 0.69, 0.705, 0.695), spread=0.008, seconds=2.0)
-FRESH = EndTested(
-    trial=2,
-    result=(0.72, 0.73, 0.725, 0.722, 0.731, 0.719, 0.724, 0.729),
-    start=(0.70, 0.70, 0.710, 0.699, 0.702, 0.703, 0.698, 0.707),
-    sealed=False,
-)
 
 
 def trial(number: int, status: Any = "dropped", **fields: Any) -> TrialDecided:
@@ -45,6 +41,23 @@ def trial(number: int, status: Any = "dropped", **fields: Any) -> TrialDecided:
             "evaluations": 4,
         }
     return TrialDecided(number=number, status=status, **{"reason": "a reason", **known, **fields})
+
+
+def end_of(
+    result: Sequence[float | None], start: Sequence[float | None], **fields: Any
+) -> EndTested:
+    """An end test of trial 2 on fresh evaluations."""
+    given: dict[str, Any] = {"trial": 2, "sealed": False, **fields}
+    return EndTested(result=tuple(result), start=tuple(start), **given)
+
+
+FRESH = end_of(
+    (0.72, 0.73, 0.725, 0.722, 0.731, 0.719, 0.724, 0.729),
+    (0.70, 0.70, 0.710, 0.699, 0.702, 0.703, 0.698, 0.707),
+)
+RAISED = trial(
+    1, "kept", effect=Effect(value=2.0, error=0.0, evaluations=1, against=3), values=(3.0,)
+)
 
 
 def story_of(*events: AnyEvent, **task: Any) -> Story:
@@ -86,11 +99,6 @@ def test_it_ends_in_five_lines_whatever_there_is_to_check() -> None:
     assert first.startswith("Check it: the evaluator was not checked: ")
     assert last.startswith("8 pairs would not surely show a result that collapses in fewer than ")
     assert last.endswith(" · more: see show --evidence")
-
-
-def end_of(result: tuple[float | None, ...], start: tuple[float | None, ...]) -> EndTested:
-    """An end test of trial 2 on fresh evaluations."""
-    return EndTested(trial=2, result=result, start=start, sealed=False)
 
 
 LOST = end_of(FRESH.start, FRESH.result)
@@ -194,15 +202,9 @@ def test_what_the_loop_saw_is_the_mean_of_all_evaluations_at_the_result_and_at_t
     assert report.loop_gain == pytest.approx(0.70 - 0.69)
 
 
-def test_without_noise_the_difference_is_exact_and_on_the_same_items_it_claims_nothing_of_others() -> (
-    None
-):
-    noise = NoiseMeasured(values=(1.0, 1.0, 1.0), spread=0.0, seconds=0.1)
-    kept = trial(
-        1, "kept", effect=Effect(value=2.0, error=0.0, evaluations=1, against=3), values=(3.0,)
-    )
-    end = EndTested(trial=1, result=(3.0,) * 6, start=(1.0,) * 6, sealed=False)
-    report = report_of(noise, kept, end, DONE)
+def test_without_noise_the_difference_is_exact_and_claims_nothing_of_other_items() -> None:
+    end = end_of((3.0,) * 6, (1.0,) * 6, trial=1)
+    report = report_of(EXACT, RAISED, end, DONE)
     assert report.conclusion == (
         "result against start on fresh evaluations +2, the same in every one of 6 pairs; "
         "no noise was seen in 19 evaluations; 1 proposal, 1 kept; "
@@ -210,15 +212,15 @@ def test_without_noise_the_difference_is_exact_and_on_the_same_items_it_claims_n
     )
     assert report.idle == 0
     assert report.claimed
-    on_items = report_of(noise, kept, end, DONE, items=20)
+    on_items = report_of(EXACT, RAISED, end, DONE, items=20)
     assert "on the items that chose it: nothing is claimed of others" in on_items.conclusion
     assert not on_items.claimed
-    opened = EndTested(trial=1, result=(3.0,) * 6, start=(1.0,) * 6, sealed=True)
-    sealed = report_of(noise, kept, opened, DONE, items=20, sealed=8)
+    opened = replace(end, sealed=True)
+    sealed = report_of(EXACT, RAISED, opened, DONE, items=20, sealed=8)
     assert sealed.claimed
     assert "+2, the same in every one of 6 pairs; " in sealed.conclusion
-    five = EndTested(trial=1, result=(3.0,) * 5, start=(1.0,) * 5, sealed=True)
-    few = report_of(noise, kept, five, DONE, items=20, sealed=5)
+    five = end_of((3.0,) * 5, (1.0,) * 5, trial=1, sealed=True)
+    few = report_of(EXACT, RAISED, five, DONE, items=20, sealed=5)
     assert not few.claimed
     assert few.conclusion.startswith(
         "no gain is claimed: 5 pairs of evaluations, and 6 are needed to show one;"
@@ -228,12 +230,8 @@ def test_without_noise_the_difference_is_exact_and_on_the_same_items_it_claims_n
 
 @pytest.mark.parametrize("sealed", [0, 4, 8])
 def test_without_noise_a_result_that_is_worse_is_said_to_be_worse(sealed: int) -> None:
-    noise = NoiseMeasured(values=(1.0, 1.0, 1.0), spread=0.0, seconds=0.1)
-    kept = trial(
-        1, "kept", effect=Effect(value=2.0, error=0.0, evaluations=1, against=3), values=(3.0,)
-    )
-    end = EndTested(trial=1, result=(0.0,) * 6, start=(1.0,) * 6, sealed=bool(sealed))
-    report = report_of(noise, kept, end, DONE, items=20, sealed=sealed)
+    end = end_of((0.0,) * 6, (1.0,) * 6, trial=1, sealed=bool(sealed))
+    report = report_of(EXACT, RAISED, end, DONE, items=20, sealed=sealed)
     assert "the result is worse than the start, keep that" in report.conclusion
     assert not report.claimed
 
@@ -246,12 +244,8 @@ def test_without_noise_a_result_that_is_worse_is_said_to_be_worse(sealed: int) -
     ],
 )
 def test_noise_that_only_trials_saw_is_in_the_interval_of_equal_pairs(seen: TrialDecided) -> None:
-    noise = NoiseMeasured(values=(1.0, 1.0, 1.0), spread=0.0, seconds=0.1)
-    kept = trial(
-        1, "kept", effect=Effect(value=2.0, error=0.0, evaluations=1, against=3), values=(3.0,)
-    )
-    end = EndTested(trial=1, result=(3.0,) * 6, start=(1.0,) * 6, sealed=False)
-    report = report_of(noise, kept, seen, end, DONE)
+    end = end_of((3.0,) * 6, (1.0,) * 6, trial=1)
+    report = report_of(EXACT, RAISED, seen, end, DONE)
     assert "exactly" not in report.conclusion
     assert report.gain
     assert report.gain.low < 2.0 < report.gain.high
@@ -287,7 +281,7 @@ def test_kept_changes_are_shown_as_measured_and_shrunken() -> None:
         assert 0 < row.shrunken < row.effect.value
 
 
-def test_a_page_has_every_trial_and_a_picture_and_nothing_acts_there() -> None:
+def test_the_report_is_a_page_with_a_picture_and_plain_values_with_the_claim_first() -> None:
     wicked = trial(5, hypothesis="<script>alert(1)</script>")
     page = report_of(*SEARCH, wicked, FRESH, DONE).to_html()
     assert "What was kept, step by step" in page
@@ -296,9 +290,6 @@ def test_a_page_has_every_trial_and_a_picture_and_nothing_acts_there() -> None:
     assert page.count("idea") >= 6
     markdown = report_of(*SEARCH, wicked, FRESH, DONE).to_markdown()
     assert "± 0.0091" in markdown, "the numbers behind the chart"
-
-
-def test_the_report_as_plain_values_has_the_claim_first_and_no_file() -> None:
     values = report_of(*SEARCH, FRESH, DONE).to_dict()
     assert next(iter(values)) == "conclusion"
     assert values["gain"]["gain"] == pytest.approx(0.0226, abs=0.0005)
@@ -307,11 +298,10 @@ def test_the_report_as_plain_values_has_the_claim_first_and_no_file() -> None:
 
 
 def test_what_is_lost_on_sealed_items_is_not_called_luck() -> None:
-    lost = replace(FRESH, result=FRESH.start, start=FRESH.result)
-    fresh = report_of(*SEARCH, lost, DONE)
+    fresh = report_of(*SEARCH, LOST, DONE)
     assert fresh.idle == 2
     assert "without luck" in fresh.to_text()
-    sealed = report_of(*SEARCH, replace(lost, sealed=True, opened=1), DONE, sealed=8)
+    sealed = report_of(*SEARCH, replace(LOST, sealed=True, opened=1), DONE, sealed=8)
     assert sealed.idle is None
     assert "did not help" not in sealed.conclusion
     assert "luck" not in sealed.to_text()
@@ -343,12 +333,6 @@ def test_numbers_have_the_digits_that_their_uncertainty_leaves(text: str, expect
 
 @pytest.mark.parametrize(("sealed", "items"), [(48, "8 items"), (49, "8 or 9 items")])
 def test_the_end_test_says_how_many_sealed_items_a_evaluation_has(sealed: int, items: str) -> None:
-    end = EndTested(
-        trial=2,
-        result=(0.7, 0.8, 0.9, 0.7, 0.8, 0.9),
-        start=(0.6, 0.6, 0.6, 0.7, 0.7, 0.7),
-        sealed=True,
-        opened=1,
-    )
+    end = end_of((0.7, 0.8, 0.9) * 2, (0.6,) * 3 + (0.7,) * 3, sealed=True, opened=1)
     report = report_of(*SEARCH, end, DONE, sealed=sealed)
     assert report.test.endswith(f"over 6 pairs of evaluations on {items} each, 95 % interval")

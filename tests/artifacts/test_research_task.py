@@ -93,10 +93,17 @@ def test_the_record_has_no_item_and_no_evaluator(folder: Path) -> None:
     assert "SECRET" in work(read(folder, show_evaluator=True)).evaluator_source
 
 
-def test_a_command_brings_the_files_it_names_and_those_it_needs(folder: Path) -> None:
+def test_a_command_brings_the_files_it_names_and_wildcards_leave_out_what_is_hidden(
+    folder: Path,
+) -> None:
     (folder / "words.bin").write_bytes(b"\xff\x00")
     result = read(folder, evaluate="python3 ./evaluate.py --fast", needs="*.bin")
     assert sorted(result.evaluation.files) == ["evaluate.py", "words.bin"]
+    for name in (".git/x.py", "src/__pycache__/one.py", ".hidden.py"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("X = 1\n")
+    files = work(read(folder, artifact=["src/**/*.py"])).files
+    assert list(files) == ["src/one.py", "src/two.py"]
 
 
 @pytest.mark.parametrize(
@@ -207,11 +214,3 @@ def test_files_that_are_no_text_or_too_large_are_refused_unread(folder: Path) ->
     assert "huge.py is over 100 kB" in refusal(folder, artifact="huge.py")
     assert "over 1 MB" in refusal(folder, artifact="many/*.txt")
     assert "there is no file pipe.py" in refusal(folder, artifact="pipe.py")
-
-
-def test_wildcards_leave_out_what_is_hidden_and_what_tools_leave_behind(folder: Path) -> None:
-    for name in (".git/x.py", "src/__pycache__/one.py", ".hidden.py"):
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text("X = 1\n")
-    files = work(read(folder, artifact=["src/**/*.py"])).files
-    assert list(files) == ["src/one.py", "src/two.py"]

@@ -25,7 +25,18 @@ def outcome(
     )
 
 
-def test_what_to_know_of_records_is_counted(tmp_path: Path) -> None:
+def test_no_gain_is_named_that_is_more_than_can_be_gained(tmp_path: Path) -> None:
+    report = replace(check_knowledge(tmp_path), pairs=564, paired_groups=7, independent_pairs=1.4)
+    said = " ".join(str(report).split())
+    assert "is 6 points at best; most pairs are of few groups, which may show nothing" in said
+    assert "is between 6 and 26 points" in " ".join(
+        str(replace(report, independent_pairs=35)).split()
+    )
+
+
+def test_what_to_know_of_records_is_counted_and_an_empty_folder_is_empty(tmp_path: Path) -> None:
+    assert check_knowledge(tmp_path).conclusion.startswith("no record in ")
+    assert search_knowledge(tmp_path, "anything").found == ()
     append_outcomes(
         tmp_path,
         [
@@ -42,20 +53,6 @@ def test_what_to_know_of_records_is_counted(tmp_path: Path) -> None:
     assert (found.groups, found.ungrouped, found.pairs, found.untested) == (2, 2, 0, 1)
     assert (found.private, found.picked, found.no_error) == (1, 1, 1)
     assert "1 of the pairs: to test a pair takes more than 20 earlier records" in found.to_text()
-
-
-def test_no_gain_is_named_that_is_more_than_can_be_gained(tmp_path: Path) -> None:
-    report = replace(check_knowledge(tmp_path), pairs=564, paired_groups=7, independent_pairs=1.4)
-    said = " ".join(str(report).split())
-    assert "is 6 points at best; most pairs are of few groups, which may show nothing" in said
-    assert "is between 6 and 26 points" in " ".join(
-        str(replace(report, independent_pairs=35)).split()
-    )
-
-
-def test_an_empty_folder_is_empty(tmp_path: Path) -> None:
-    assert check_knowledge(tmp_path).conclusion.startswith("no record in ")
-    assert search_knowledge(tmp_path, "anything").found == ()
 
 
 def test_a_search_finds_the_nearest_first_and_no_more_than_asked_for(tmp_path: Path) -> None:

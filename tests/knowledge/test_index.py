@@ -97,7 +97,9 @@ def index_file() -> Path:
     return file
 
 
-def test_the_index_is_in_the_cache_and_follows_the_files(tmp_path: Path) -> None:
+def test_the_index_is_in_the_cache_follows_the_files_and_without_one_is_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = write(tmp_path / "kb", "tea is hot")
     assert texts(folder, "hot") == ["tea is hot"]
     file = index_file()
@@ -108,6 +110,8 @@ def test_the_index_is_in_the_cache_and_follows_the_files(tmp_path: Path) -> None
     assert texts(folder, "tea") == ["tea is cold"]
     assert file.stat().st_mode & 0o077 == 0
     assert [path.name for path in folder.iterdir()] == ["facts"]
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
+    assert texts(folder, "tea") == ["tea is cold"]
 
 
 @pytest.mark.parametrize("damage", [b"", b"no database", None])
@@ -116,14 +120,6 @@ def test_a_damaged_index_is_built_again(tmp_path: Path, damage: bytes | None) ->
     texts(folder, "tea")
     file = index_file()
     file.write_bytes(file.read_bytes()[:5000] if damage is None else damage)
-    assert texts(folder, "tea") == ["tea is hot"]
-
-
-def test_without_a_cache_a_folder_is_indexed_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = write(tmp_path / "kb", "tea is hot")
-    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
     assert texts(folder, "tea") == ["tea is hot"]
 
 

@@ -51,15 +51,12 @@ def test_a_result_counts_relative_to_its_group() -> None:
     assert found["a"].deviation == pytest.approx(1 / 3)
 
 
-def test_what_rests_on_little_is_shrunken_more() -> None:
+def test_what_rests_on_little_is_shrunken_more_and_without_n_as_is_typical() -> None:
     noise = [outcome(f"{g}{i}", 0.2 + 0.1 * i, f"g{g}", 2000) for g in range(20) for i in (0, 1, 2)]
     few = [outcome("few", 0.4, "h", 50), outcome("many", 0.4, "h", 5000), outcome("x", 0.2, "h")]
     found = standings(*noise, *few)
     assert 0 < found["few"].reliability < found["many"].reliability < 1
     assert found["few"].mean < found["few"].shrunken < found["many"].shrunken < 0.4
-
-
-def test_where_n_is_unknown_the_typical_reliability_is_taken() -> None:
     known = [outcome(f"{g}{i}", 0.2 + 0.1 * i, f"g{g}", 400) for g in range(9) for i in (0, 1, 2)]
     found = standings(*known, outcome("u", 0.5, "h", None), outcome("v", 0.2, "h", None))
     usual = median(found[record.text].reliability for record in known)

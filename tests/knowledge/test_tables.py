@@ -196,13 +196,10 @@ def test_a_row_that_sums_up_others_is_no_text_and_a_text_about_all_is() -> None:
     assert all("is a summary row" in each for each in found.problems)
 
 
-def test_quoted_lines_may_contain_everything() -> None:
+def test_quoted_lines_may_contain_everything_and_the_longest_foreign_column_is_text() -> None:
     found = read('subject,opens,sent\n"a, ""b""\nand c",1,10\nd,2,10\n')
     assert [record.text for record in found.records] == ['a, "b"\nand c', "d"]
     assert [record.source for record in found.records] == ["mails.csv:2", "mails.csv:4"]
-
-
-def test_a_table_in_another_language_has_its_longest_column_as_text() -> None:
     found = read("编号,内容,value\n1,限时优惠今天结束,0.3\n2,新品上市,0.2\n")
     assert [record.text for record in found.records] == ["限时优惠今天结束", "新品上市"]
 
@@ -254,7 +251,7 @@ def test_torn_lines_of_json_are_named() -> None:
     ]
 
 
-def test_our_own_records_are_read_as_they_were_written() -> None:
+def test_our_own_records_are_read_as_they_were_written_with_dates_like_those_of_tables() -> None:
     result = RecordedOutcome(metric="m", value=1.0, se=0.5)
     records = [
         Record(text="a", kind="outcome", result=result, group="g"),
@@ -266,8 +263,6 @@ def test_our_own_records_are_read_as_they_were_written() -> None:
     assert [msgspec.structs.replace(record, source="") for record in again] == records
     assert [record.id for record in again] == [record.id for record in records]
 
-
-def test_dates_of_our_own_records_are_read_like_those_of_tables() -> None:
     def own(when: str) -> dict[str, object]:
         return {"text": "a", "kind": "fact", "when": when}
 

@@ -20,7 +20,10 @@ from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 from urllib.request import urlopen
 
-from autoreason.exchange import Message, Request, Schema
+from tests.models.asking import request
+from tests.models.fake_provider import Answer, completion, message
+
+from autoreason.exchange import Message, Schema
 from autoreason.models.doubles import EchoModel
 
 Fate = Literal[
@@ -42,6 +45,7 @@ Fate = Literal[
 The result of what is `nameless` has no id, that of what is `garbled` is cut off."""
 _BLANK: dict[Fate, Any] = {"blank": {}, "null": None}
 """Replies that nobody can read."""
+_TOKENS: Any = {"tokens_in": 100, "tokens_out": 50}
 _STEPS = ("validating", "in_progress", "finalizing", "completed")
 _EXPIRED = "This request could not be executed before the completion window expired."
 
@@ -328,13 +332,7 @@ def _completion(body: dict[str, Any]) -> dict[str, Any]:
     assert "stream" not in body
     shape = body.get("response_format", {}).get("json_schema")
     said = [Message(each["role"], each["content"]) for each in body["messages"]]
-    message = {"role": "assistant", "content": _echo(said, shape and shape["schema"])}
-    return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 100, "completion_tokens": 50, "total_tokens": 150},
-    }
+    return completion(Answer(text=_echo(said, shape and shape["schema"]), **_TOKENS))
 
 
 # Anthropic.
@@ -418,26 +416,12 @@ def _message(body: dict[str, Any]) -> dict[str, Any]:
         for block in each["content"]
     ]
     schema = body.get("output_config", {}).get("format", {}).get("schema")
-    return {
-        "id": "msg_1",
-        "type": "message",
-        "role": "assistant",
-        "content": [{"type": "text", "text": _echo(said, schema)}],
-        "stop_reason": "end_turn",
-        "usage": {"input_tokens": 100, "output_tokens": 50},
-    }
+    return message(Answer(text=_echo(said, schema), **_TOKENS))
 
 
 def _echo(said: list[Message], schema: dict[str, Any] | None) -> str:
-    request = Request(
-        role="author",
-        key="x",
-        model="echo/echo",
-        messages=tuple(said),
-        max_tokens=1000,
-        schema=Schema("x", schema, "") if schema else None,
-    )
-    return asyncio.run(EchoModel().ask(request)).text
+    form = Schema("x", schema, "") if schema else None
+    return asyncio.run(EchoModel().ask(request(messages=tuple(said), schema=form))).text
 
 
 @contextmanager

@@ -203,10 +203,10 @@ def _format(
     path: str,
 ) -> tuple[Callable[[Answer], dict[str, Any]], Callable[[Answer, list[str]], list[bytes]]]:
     if path.endswith("/messages"):
-        return _anthropic, _anthropic_events
+        return message, _anthropic_events
     if path.endswith("/responses"):
         return _responses, _responses_events
-    return (_gemini, _gemini_events) if "enerateContent" in path else (_openai, _openai_events)
+    return (_gemini, _gemini_events) if "enerateContent" in path else (completion, _openai_events)
 
 
 def sse(content: Any, event: str = "") -> bytes:
@@ -224,15 +224,15 @@ def _openai_usage(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _openai(answer: Answer) -> dict[str, Any]:
-    message: dict[str, Any] = {"role": "assistant", "content": answer.text, "refusal": None}
+def completion(answer: Answer) -> dict[str, Any]:
+    said: dict[str, Any] = {"role": "assistant", "content": answer.text, "refusal": None}
     if answer.reasoning:
-        message["reasoning_content"] = answer.reasoning
+        said["reasoning_content"] = answer.reasoning
     finish = answer.finish or "stop"
     return {
         "id": "chatcmpl-1",
         "object": "chat.completion",
-        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+        "choices": [{"index": 0, "message": said, "finish_reason": finish}],
         "usage": _openai_usage(answer),
     }
 
@@ -303,7 +303,7 @@ def _responses_events(answer: Answer, pieces: list[str]) -> list[bytes]:
     ]
 
 
-def _anthropic(answer: Answer) -> dict[str, Any]:
+def message(answer: Answer) -> dict[str, Any]:
     thinking = {"type": "thinking", "thinking": answer.reasoning, "signature": "c2ln"}
     text = {"type": "text", "text": answer.text}
     return {

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.models import asking
 from tests.models.batch_provider import Batch, BatchServer, batch_server
 from tests.models.fake_provider import Answer, FakeProvider, provider
 
@@ -65,14 +66,8 @@ def open_pool(server: BatchServer) -> ModelPool:
 
 
 def request(address: str, key: str = "draft/try/0", **changes: Any) -> Request:
-    usual = Request(
-        role="author",
-        key=key,
-        model=address,
-        messages=(Message("system", "Be brief."), Message("user", f"Write of {key}.")),
-        max_tokens=100,
-    )
-    return replace(usual, **changes)
+    messages = (Message("system", "Be brief."), Message("user", f"Write of {key}."))
+    return asking.request(address, key=key, messages=messages, **changes)
 
 
 async def ask(
@@ -326,7 +321,14 @@ async def test_more_than_a_batch_may_have_is_split(
     assert sorted(len(each.requests) for each in server.batches.values()) == [1, 2]
 
 
-async def test_a_model_without_a_batch_interface_is_refused() -> None:
+async def test_a_batch_is_refused_where_there_are_none(provider: FakeProvider) -> None:
+    provider.will(Answer(body={"data": [{"id": "gpt-4.1"}]}), Answer(status=404))
+    pool = ModelPool({"openai": provider.openai}, batch=True)
+    found = await pool.check(ADDRESSES[0])
+    await pool.close()
+    assert found.reachable is False
+    assert found.problem.startswith("openai/gpt-4.1 has no batch interface; ")
+    assert [each.path for each in provider.requests] == ["/v1/models", "/v1/batches?limit=1"]
     pool = ModelPool(batch=True)
     pool.add({"mine/own": EchoModel()})
     for address in ("echo/echo", "local/smollm2", "gemini/gemini-2.5-flash", "mine/own"):
@@ -335,15 +337,3 @@ async def test_a_model_without_a_batch_interface_is_refused() -> None:
         ):
             pool.check_here(address)
     await pool.close()
-
-
-async def test_a_server_without_batches_is_refused_before_anything_is_asked(
-    provider: FakeProvider,
-) -> None:
-    provider.will(Answer(body={"data": [{"id": "gpt-4.1"}]}), Answer(status=404))
-    pool = ModelPool({"openai": provider.openai}, batch=True)
-    found = await pool.check(ADDRESSES[0])
-    await pool.close()
-    assert found.reachable is False
-    assert found.problem.startswith("openai/gpt-4.1 has no batch interface; ")
-    assert [each.path for each in provider.requests] == ["/v1/models", "/v1/batches?limit=1"]

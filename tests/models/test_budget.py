@@ -11,10 +11,11 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.models.asking import request
 from tests.patience import PATIENCE
 
 from autoreason.errors import BudgetReached, InvalidInput
-from autoreason.exchange import Message, Outcome, Reply, Request, Schema, Spent, Usage
+from autoreason.exchange import Outcome, Reply, Schema, Spent, Usage
 from autoreason.models import providers
 from autoreason.models.budget import (
     BudgetTracker,
@@ -29,18 +30,12 @@ from autoreason.settings import Budget
 MILLION = 1_000_000
 
 
-def test_a_call_costs_what_its_tokens_cost() -> None:
+def test_a_call_costs_what_its_tokens_cost_cached_ones_and_long_prompts_their_own() -> None:
     usage = Usage(input=MILLION // 10, output=MILLION // 10)
     assert providers.price("openai/gpt-4.1", usage) == Decimal("1.00")  # 2 and 8 dollars a million
-
-
-def test_cached_tokens_have_prices_of_their_own() -> None:
     usage = Usage(input=1000, output=0, cache_read=600, cache_write=300)
     paid = providers.price("anthropic/claude-sonnet-4-5-20250929", usage)
     assert paid == (100 * 3 + 600 * Decimal("0.30") + 300 * Decimal("3.75")) / MILLION
-
-
-def test_a_long_prompt_can_make_every_token_more_expensive() -> None:
     short = providers.price("gemini/gemini-2.5-pro", Usage(input=200_000, output=0))
     long = providers.price("gemini/gemini-2.5-pro", Usage(input=200_001, output=0))
     assert short == Decimal("1.25") / 5
@@ -145,13 +140,10 @@ def upper(tokens: int = 10, cost: str = "0.01") -> CostBound:
 # Spending
 
 
-def test_spending_adds_up() -> None:
+def test_spending_adds_up_and_one_unknown_price_makes_the_whole_cost_unknown() -> None:
     spent = Spent().plus(reply(10, "0.01", cache_read=4)).plus(reply(5, "0.02"))
     assert spent == Spent(calls=2, input=15, cache_read=4, known_cost=Decimal("0.03"))
     assert spent.cost == Decimal("0.03")
-
-
-def test_one_unknown_price_makes_the_whole_cost_unknown() -> None:
     spent = Spent().plus(reply(cost="0.01")).plus(reply(cost=None)).plus(reply(cost="0.01"))
     assert spent.cost is None
     assert spent.known_cost == Decimal("0.02")
@@ -171,29 +163,18 @@ async def test_what_a_reply_does_not_say_counts_with_its_upper_bound() -> None:
 # The upper bound of one call
 
 
-def request(text: str, max_tokens: int = 1000, schema: Schema | None = None) -> Request:
-    return Request(
-        role="judge",
-        key="pass/1/judge/0/try/0",
-        model="acme/large",
-        messages=(Message("user", text),),
-        max_tokens=max_tokens,
-        schema=schema,
-    )
-
-
 def test_a_call_can_take_its_text_in_bytes_its_schema_and_all_it_may_write() -> None:
-    bound = upper_bound(request("a" * 3001), Rates(Decimal(3), Decimal(15)))
-    assert bound == CostBound(1, 1001 + 8 + 1000, Decimal("0.018027"))
-    assert upper_bound(request("漢" * 300), None) == CostBound(1, 300 + 8 + 1000, None)
+    bound = upper_bound(request(text="a" * 3001), Rates(Decimal(3), Decimal(15)))
+    assert bound == CostBound(1, 1001 + 8 + 100, Decimal("0.004527"))
+    assert upper_bound(request(text="漢" * 300), None) == CostBound(1, 300 + 8 + 100, None)
     schema = Schema("ballot", {"type": "object"}, "Answer with a ballot.")
-    assert upper_bound(request("x", schema=schema), None) > upper_bound(request("x"), None)
+    assert upper_bound(request(schema=schema), None) > upper_bound(request(), None)
 
 
 # Prices
 
 
-def test_a_limit_in_money_needs_every_price() -> None:
+async def test_a_limit_in_money_needs_every_price() -> None:
     prices: dict[str, Rates | None] = {
         "acme/large": Rates(Decimal(1), Decimal(2)),
         "acme/new": None,
@@ -204,9 +185,6 @@ def test_a_limit_in_money_needs_every_price() -> None:
         require_prices(Budget(cost=Decimal(5)), prices)
     require_prices(Budget(tokens=5), prices)
     require_prices(Budget(cost=Decimal(5)), {"acme/large": prices["acme/large"]})
-
-
-async def test_a_call_without_a_price_is_refused_under_a_limit_in_money() -> None:
     with pytest.raises(InvalidInput, match="price"):
         await BudgetTracker(Budget(cost=Decimal(1))).reserve(CostBound(1, 10, None))
     await BudgetTracker(Budget(calls=1)).reserve(CostBound(1, 10, None))
@@ -377,10 +355,10 @@ async def test_no_interleaving_overshoots_a_limit_or_leaves_anyone_waiting(
 async def test_no_call_begins_after_the_time_limit_and_those_under_way_are_settled() -> None:
     now = [0.0]
     tracker = BudgetTracker(Budget(seconds=90), lambda: now[0])
-    reservation = await tracker.reserve(tracker.bound(request("x"), None))
+    reservation = await tracker.reserve(tracker.bound(request(), None))
     now[0] = 90.0
     with pytest.raises(BudgetReached, match="the time limit of 1 min 30 s is reached"):
-        await tracker.reserve(tracker.bound(request("x"), None))
+        await tracker.reserve(tracker.bound(request(), None))
     tracker.settle(reservation, Reply(outcome=Outcome.OK, text="", model="x"))
     assert tracker.spent.calls == 1
 
@@ -388,7 +366,7 @@ async def test_no_call_begins_after_the_time_limit_and_those_under_way_are_settl
 async def test_a_pass_that_would_take_longer_than_is_left_does_not_fit() -> None:
     now, reply = [3000.0], Reply(outcome=Outcome.OK, text="", model="x")
     tracker = BudgetTracker(Budget(seconds=7200), lambda: now[0])
-    upper = tracker.bound(request("x"), None)
+    upper = tracker.bound(request(), None)
     tracker.carry(reply, upper)
     # What an earlier process waited for, such as a provider that asked it to, says nothing of the pace of this one.
     assert tracker.shortage(10, 10) is None

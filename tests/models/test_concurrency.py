@@ -10,19 +10,13 @@ from typing import Any, TypeVar
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.models.asking import request
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed
-from autoreason.exchange import Message, Request
 from autoreason.models.doubles import ScriptedModel
 from autoreason.models.layers import ConcurrencyLimiter, RetryingModel, RetryPolicy
 
-REQUEST = Request(
-    role="judge",
-    key="pass/1/judge/0/try/0",
-    model="acme/large",
-    messages=(Message("user", "Which is best?"),),
-    max_tokens=100,
-)
+REQUEST = request()
 
 T = TypeVar("T")
 
@@ -61,14 +55,6 @@ def once(model: ScriptedModel, limiter: ConcurrencyLimiter) -> RetryingModel:
 
 def now() -> float:
     return asyncio.get_running_loop().time()
-
-
-async def pass_through(limiter: ConcurrencyLimiter, seconds: float) -> None:
-    await limiter.enter()
-    try:
-        await asyncio.sleep(seconds)
-    finally:
-        limiter.leave()
 
 
 calls = st.lists(
@@ -209,9 +195,14 @@ def test_other_failures_leave_it_as_it_is(failure: Failure) -> None:
 def test_when_asked_to_wait_every_call_waits(reported: tuple[float, ...]) -> None:
     async def work() -> None:
         limiter = ConcurrencyLimiter(4)
+
+        async def enter() -> None:
+            await limiter.enter()
+            limiter.leave()
+
         for seconds in reported:
             limiter.narrow(retry_after=seconds)
-        tasks = [asyncio.ensure_future(pass_through(limiter, 0)) for _ in range(10)]
+        tasks = [asyncio.ensure_future(enter()) for _ in range(10)]
         await asyncio.sleep(19.9)
         assert limiter.inside == 0
         assert not any(task.done() for task in tasks)

@@ -582,13 +582,10 @@ def test_half_a_character_does_not_spoil_a_stream() -> None:
         stream("openai_chat", half[:-5])
 
 
-def test_a_streamed_refusal_is_a_refusal() -> None:
+def test_a_streamed_refusal_is_a_refusal_and_text_in_pieces_only_is_understood() -> None:
     refused = (chunk({"refusal": "I can"}), chunk({"refusal": "not."}), chunk({}, "stop"))
     _, reply = stream("openai_chat", *refused)
     assert (reply.outcome, reply.text) == (Outcome.REFUSED, "I cannot.")
-
-
-def test_a_server_that_sends_the_text_in_pieces_only_is_understood() -> None:
     completed = {"type": "response.completed", "response": response()}
     assert stream("openai_responses", piece("A text."), completed)[1].text == "A text."
 
@@ -642,15 +639,12 @@ def test_thinking_is_parted_wherever_the_pieces_are_cut(
     assert text.startswith(shown)
 
 
-def test_reasoning_counted_next_to_the_completion_is_part_of_the_output() -> None:
-    usage = {"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 135}
+def test_reasoning_beside_the_completion_is_output_and_a_routers_bill_the_cost() -> None:
+    tokens = {"prompt_tokens": 32, "completion_tokens": 9, "total_tokens": 135}
     details = {"completion_tokens_details": {"reasoning_tokens": 94}}
-    counted = read("openai_chat", chat("x", usage=usage | details)).usage
+    counted = read("openai_chat", chat("x", usage=tokens | details)).usage
     assert (counted.output, counted.reasoning) == (103, 94)
     assert read("openai_chat", chat("x")).usage == Usage()
-
-
-def test_a_routers_own_bill_is_the_cost() -> None:
     usage: dict[str, Any] = {"prompt_tokens": 1, "completion_tokens": 1, "cost": 0.0123}
     assert read("openai_chat", chat("x", usage=usage)).cost == Decimal("0.0123")
     usage |= {"is_byok": True, "cost_details": {"upstream_inference_cost": 0.2}}

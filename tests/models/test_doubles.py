@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.models import asking
 
 from autoreason.contract import Contract
 from autoreason.errors import CallFailed, Failure, InvalidInput
@@ -30,14 +31,10 @@ def request(
     text: str = BRIEF,
     schema: dict[str, Any] | None = None,
 ) -> Request:
-    return Request(
-        role=role,
-        key=key,
-        model="scripted/scripted",
-        messages=(Message("system", "You write."), Message("user", text)),
-        max_tokens=1000,
-        schema=Schema("answer", schema, "") if schema else None,
-    )
+    form = Schema("answer", schema, "") if schema else None
+    messages = (Message("system", "You write."), Message("user", text))
+    given: dict[str, Any] = {"key": key, "role": role, "messages": messages, "schema": form}
+    return asking.request("scripted/scripted", **given)
 
 
 # Scripted
@@ -59,7 +56,7 @@ async def test_a_script_is_a_list_in_order_or_a_function_of_the_request() -> Non
     assert by_key.address == "acme/large"
 
 
-async def test_a_mapping_answers_by_key_then_pattern_then_role() -> None:
+async def test_a_mapping_answers_by_key_then_pattern_then_role_or_says_what_it_knows() -> None:
     model = ScriptedModel(
         {
             "judge": "the role",
@@ -77,9 +74,6 @@ async def test_a_mapping_answers_by_key_then_pattern_then_role() -> None:
     assert await message("pass/1/judge/1/try/0", "judge") == "the pattern"
     assert await message("review/judge/1/try/0", "judge") == "the role"
     assert await message("other/critic/0", "critic") == "made for other/critic/0"
-
-
-async def test_a_mapping_that_knows_no_answer_says_what_it_knows() -> None:
     with pytest.raises(
         InvalidInput, match=r"no answer to author draft/try/0; it answers judge, pass/\*"
     ):
@@ -114,14 +108,8 @@ async def test_the_echo_reads_the_brief_between_boundaries_and_answers_in_the_fo
     part = (
         "# Your part: write it\n\nAnswer in this form:\n\n<document>\nthe whole text\n</document>"
     )
-    asked = Request(
-        role="author",
-        key="draft/try/0",
-        model="echo/echo",
-        messages=(Message("user", task, stable=True), Message("user", part)),
-        max_tokens=1000,
-    )
-    text = await echoed(asked)
+    messages = (Message("user", task, stable=True), Message("user", part))
+    text = await echoed(msgspec.structs.replace(request(), messages=messages))
     assert text.startswith("<document>\n# Write plan opening small bakery village\n")
     assert text.endswith("\n</document>")
     assert "boundary" not in text

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.models.asking import request
 from tests.patience import PATIENCE
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed, Stopped
-from autoreason.exchange import CallRetried, Message, Outcome, Reply, Request, Signal
+from autoreason.exchange import CallRetried, Outcome, Reply, Request, Signal
 from autoreason.models.doubles import Answer, ScriptedModel
 from autoreason.models.layers import (
     STOPPED,
@@ -27,13 +28,8 @@ from autoreason.models.layers import (
     idle_section,
 )
 
-REQUEST = Request(
-    role="judge",
-    key="pass/1/judge/0/try/0",
-    model="acme/large",
-    messages=(Message("user", "Which is best?"),),
-    max_tokens=100,
-)
+REQUEST = request()
+
 # Retries
 
 PASSING = sorted(failure for failure in Failure if failure.passing)
@@ -69,10 +65,13 @@ def failed(
 
 
 @pytest.mark.parametrize("failure", PASSING)
-async def test_a_passing_failure_is_tried_again(failure: Failure) -> None:
+async def test_a_passing_failure_is_tried_again_and_each_retry_signalled(failure: Failure) -> None:
     trial = Trial(failed(failure), failed(failure), "at last")
     assert (await trial.ask()).text == "at last"
     assert len(trial.model.requests) == 3
+    assert [(sign.key, sign.reason, sign.wait) for sign in trial.retries] == [
+        (REQUEST.key, "the server said so", wait) for wait in trial.waits
+    ]
 
 
 @pytest.mark.parametrize(
@@ -104,13 +103,10 @@ async def test_patience_ends_after_its_tries() -> None:
     assert len(trial.waits) == 2
 
 
-async def test_a_wait_asked_for_is_kept() -> None:
+async def test_a_wait_asked_for_is_kept_and_one_beyond_patience_not_started() -> None:
     trial = Trial(failed(Failure.RATE_LIMIT, retry_after=20), "thanks")
     await trial.ask()
     assert 20 <= trial.waits[0] <= 21
-
-
-async def test_a_wait_beyond_patience_is_not_started() -> None:
     trial = Trial(failed(Failure.RATE_LIMIT, retry_after=3600), "too late")
     with pytest.raises(ProviderFailed, match="acme asks us to wait 3600 seconds"):
         await trial.ask()
@@ -131,15 +127,6 @@ async def test_a_call_that_cannot_succeed_soon_is_not_tried_again(failure: Failu
 async def test_a_provider_that_asks_to_be_tried_again_is(failure: Failure) -> None:
     trial = Trial(failed(failure, retry=True), "at last")
     assert (await trial.ask()).text == "at last"
-
-
-async def test_every_retry_is_signalled_with_its_reason_and_wait() -> None:
-    trial = Trial(failed(Failure.OVERLOADED), failed(Failure.CONNECTION), "fine")
-    await trial.ask()
-    assert [(sign.key, sign.reason, sign.wait) for sign in trial.retries] == [
-        (REQUEST.key, "the server said so", trial.waits[0]),
-        (REQUEST.key, "the server said so", trial.waits[1]),
-    ]
 
 
 @given(st.integers(1, 5000), st.integers())
@@ -271,23 +258,16 @@ def test_after_a_rest_one_call_probes_while_the_others_stay_out(
     assert not breaker.is_open
 
 
-def test_a_probe_that_fails_means_another_rest(breaker: CircuitBreaker, clock: Clock) -> None:
-    open_up(breaker, clock)
-    clock.now += 60
-    fail(breaker)
-    assert breaker.is_open
-    clock.now += 60
-    succeed(breaker)
-    assert not breaker.is_open
-
-
-def test_a_probe_that_is_cancelled_leaves_its_place_to_another(
+def test_a_probe_that_is_cancelled_leaves_its_place_and_one_that_fails_means_another_rest(
     breaker: CircuitBreaker, clock: Clock
 ) -> None:
     open_up(breaker, clock)
     clock.now += 60
     with pytest.raises(asyncio.CancelledError), breaker.track():
         raise asyncio.CancelledError
+    fail(breaker)
+    assert breaker.is_open
+    clock.now += 60
     succeed(breaker)
     assert not breaker.is_open
 

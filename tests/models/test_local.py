@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.models import asking
 from tests.patience import PATIENCE
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
-from autoreason.exchange import REPEATS, Message, Outcome, Request, Schema, Signal, TextArrived
+from autoreason.exchange import REPEATS, Outcome, Request, Schema, Signal, TextArrived
 from autoreason.models import local
 from autoreason.models.local import (
     CATALOG,
@@ -254,16 +255,13 @@ def test_a_download_that_broke_off_goes_on(host: Host, ranges: bool) -> None:
     assert kept() == {"own.gguf"}
 
 
-def test_the_hub_says_what_its_file_must_be(host: Host) -> None:
+def test_the_hub_says_what_its_file_must_be_and_is_not_believed_without_a_hash(host: Host) -> None:
     own = model_file("hf:owner/repo/own.gguf")
     assert pull(own).read_bytes() == WEIGHTS
     assert host.asked[:2] == [
         ("HEAD", "/owner/repo/resolve/main/own.gguf", None),
         ("GET", "/owner/repo/resolve/main/own.gguf", None),
     ]
-
-
-def test_a_hub_that_names_no_hash_is_not_believed(host: Host) -> None:
     host.etag = '"abc"'
     with pytest.raises(InvalidInput, match="`sha256`"):
         pull(model_file("hf:owner/repo/own.gguf"))
@@ -325,11 +323,11 @@ BALLOT = Schema(
 )
 
 
-def request(text: str, *, key: str = "draft/try/0", **more: Any) -> Request:
-    given: dict[str, Any] = {"max_tokens": 8, "temperature": 0.8, "seed": 7, **more}
-    return Request(
-        role="author", key=key, model="local/smollm2", messages=(Message("user", text),), **given
-    )
+LIMITS = {"max_tokens": 8, "temperature": 0.8, "seed": 7}
+
+
+def request(text: str, **more: Any) -> Request:
+    return asking.request("local/smollm2", text, **LIMITS | more)
 
 
 def need_the_engine() -> None:
@@ -366,19 +364,16 @@ def test_an_unknown_local_model_is_refused(address: str) -> None:
         LocalModel(address)
 
 
-def test_without_the_engine_its_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(InvalidInput, match="run `pip install xllamacpp`"):
-        LocalModel("local/smollm2").check()
-
-
-async def test_without_weights_the_pull_is_named(
+async def test_without_the_engine_or_the_weights_it_is_said_what_to_fetch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     need_the_engine()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with pytest.raises(InvalidInput, match="autoreason models pull"):
         await LocalModel("local/smollm2").ask(request("Hello"))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(InvalidInput, match="run `pip install xllamacpp`"):
+        LocalModel("local/smollm2").check()
 
 
 def test_what_has_no_end_in_a_schema_is_given_one() -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 from tests.cases import cases
+from tests.models.asking import request
 from tests.models.fake_provider import Answer, FakeProvider, fake_provider, provider
 
 from autoreason.errors import InvalidInput
-from autoreason.exchange import Message, Outcome, Request
+from autoreason.exchange import Outcome
 from autoreason.models.pool import ModelPool, open_model
 from autoreason.models.wire import Check, WireModel
 from autoreason.run.refine import refine
@@ -96,11 +97,6 @@ def test_a_key_is_not_sent_unencrypted_to_another_machine(url: str, exposed: boo
 # From an address to a model
 
 
-def request(address: str) -> Request:
-    messages = (Message("user", "Write."),)
-    return Request(role="author", key="k", model=address, messages=messages, max_tokens=9)
-
-
 async def test_a_model_is_opened_by_its_address(provider: FakeProvider) -> None:
     model = open_model("openai/gpt-4.1", base_url=f"{provider.url}/~prefix=1/v1")
     assert isinstance(model, WireModel)
@@ -112,10 +108,11 @@ async def test_a_model_is_opened_by_its_address(provider: FakeProvider) -> None:
     assert provider.bodies[0]["model"] == "gpt-4.1"
 
 
-def test_the_echo_is_opened_too() -> None:
+async def test_the_echo_is_opened_too_and_has_nothing_to_check() -> None:
     assert open_model("echo/echo").address == "echo/echo"
     with pytest.raises(InvalidInput, match="there is no model 'echo/nope'; it is echo/echo"):
         open_model("echo/nope")
+    assert await check("echo/echo") == Check(address="echo/echo")
 
 
 @cases("address", ["gpt-4.1", "openai/", "/gpt-4.1", "", "mine.py:Mine", "a/mine.py:Mine"])
@@ -124,7 +121,7 @@ def test_an_address_without_both_parts_is_explained(address: str) -> None:
         open_model(address)
 
 
-def test_an_unknown_provider_gets_the_list_and_the_nearest() -> None:
+def test_an_unknown_provider_gets_the_list_and_the_nearest_and_no_key_for_its_spelling() -> None:
     with pytest.raises(InvalidInput) as caught:
         open_model("antropic/claude-sonnet-4-5")
     output = str(caught.value)
@@ -133,9 +130,6 @@ def test_an_unknown_provider_gets_the_list_and_the_nearest() -> None:
     with pytest.raises(InvalidInput) as caught:
         open_model("zzz/x")
     assert "did you mean" not in str(caught.value)
-
-
-def test_another_spelling_of_a_provider_is_not_a_server_with_its_key() -> None:
     with pytest.raises(InvalidInput, match=r"did you mean openai/x\?"):
         open_model("OpenAI/x", base_url="https://far.example/v1")
 
@@ -156,7 +150,7 @@ async def test_a_list_that_cannot_be_read_is_a_broken_reply(provider: FakeProvid
     assert "a list of models that cannot be read" in checked.problem
 
 
-async def test_a_model_that_is_listed_checks_well(
+async def test_a_listed_model_checks_well_and_one_that_is_not_gets_the_nearest(
     provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VLLM_BASE_URL", provider.openai)
@@ -168,12 +162,6 @@ async def test_a_model_that_is_listed_checks_well(
         key_accepted=True,
         model_known=True,
     )
-
-
-async def test_a_model_that_is_not_listed_gets_the_nearest(
-    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("VLLM_BASE_URL", provider.openai)
     checked = await check("vllm/fake-larg")
     assert checked.model_known is False
     assert "close to it: fake-large" in checked.problem
@@ -200,22 +188,17 @@ async def test_what_a_list_says_about_a_model(
     assert bool(checked.problem) is (known is False)
 
 
-async def test_a_key_that_is_refused_is_reported(provider: FakeProvider) -> None:
+async def test_a_key_is_reported_where_it_is_refused_and_not_where_a_list_is_forbidden(
+    provider: FakeProvider,
+) -> None:
     provider.will(Answer(status=401, body={"error": {"message": "Incorrect API key"}}))
     checked = await check("openai/x", base_url=provider.openai)
     assert (checked.reachable, checked.key_accepted, checked.model_known) == (True, False, None)
     assert "Incorrect API key" in checked.problem
-
-
-async def test_a_list_that_is_forbidden_says_nothing_about_the_key(provider: FakeProvider) -> None:
     provider.will(Answer(status=403, body={"error": {"message": "Missing scopes: model.read"}}))
     checked = await check("openai/x", base_url=provider.openai)
     assert (checked.reachable, checked.key_accepted, checked.model_known) == (True, None, None)
     assert checked.problem == "openai answered 403: Missing scopes: model.read"
-
-
-async def test_models_inside_the_program_have_nothing_to_check() -> None:
-    assert await check("echo/echo") == Check(address="echo/echo")
 
 
 @pytest.mark.parametrize(

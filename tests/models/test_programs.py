@@ -129,7 +129,7 @@ def says(value: Any) -> str:
     return f"cat > /dev/null; echo '{json.dumps(value)}'"
 
 
-def test_an_answer_reads_with_what_it_took(install: Any) -> None:
+def test_an_answer_reads_with_what_it_took_and_a_policy_is_a_refusal(install: Any) -> None:
     install(says(ANSWERED | {"total_cost_usd": 0.25}))
     reply = ask()
     assert (reply.text, reply.outcome, str(reply.cost)) == ("an answer", Outcome.OK, "0.25")
@@ -139,6 +139,8 @@ def test_an_answer_reads_with_what_it_took(install: Any) -> None:
     assert (reply.outcome, reply.cost, reply.usage.input) == (Outcome.EMPTY, None, None)
     install(says(ANSWERED | {"stop_reason": "max_tokens"}))
     assert ask().outcome is Outcome.TRUNCATED
+    install(says({"is_error": True, "result": "This appears to violate our Usage Policy"}))
+    assert ask().outcome is Outcome.REFUSED
 
 
 def test_it_is_given_the_prompt_and_no_key_in_an_empty_folder(install: Any, tmp_path: Path) -> None:
@@ -170,11 +172,6 @@ def test_no_answer_says_why(install: Any, answer: Any, failure: Any, words: str)
         ask()
     kind = caught.value.failure if isinstance(caught.value, CallFailed) else type(caught.value)
     assert kind is failure
-
-
-def test_a_policy_is_a_refusal(install: Any) -> None:
-    install(says({"is_error": True, "result": "This appears to violate our Usage Policy"}))
-    assert ask().outcome is Outcome.REFUSED
 
 
 @cases(

@@ -168,12 +168,15 @@ def test_an_address_that_cannot_be_used_is_refused_and_not_repeated(given: str) 
     assert "secret" not in str(found.value)
 
 
-def test_openai_has_its_own_names_only_at_its_own_address() -> None:
+def test_what_is_known_of_models_is_asked_for_accordingly() -> None:
     openai = PROVIDERS["openai"]
     own = Quirks(completion_tokens=True, cache_key=True)
     assert openai.quirks_of("gpt-4.1", openai.base_url) == own
     assert openai.quirks_of("gpt-4.1", "https://eu.api.openai.com/v1") == own
     assert openai.quirks_of("gpt-4.1", "http://localhost:8000/v1") == Quirks()
+    assert PROVIDERS["deepseek"].quirks_of("deepseek-chat", "").no_schema
+    assert PROVIDERS["gemini"].quirks_of("gemma-3-27b-it", "").no_schema
+    assert not PROVIDERS["gemini"].quirks_of("gemini-2.5-flash", "").no_schema
 
 
 @cases(
@@ -195,12 +198,6 @@ def test_models_known_to_take_no_temperature_are_given_none(
 ) -> None:
     provider = PROVIDERS[name]
     assert provider.quirks_of(model, provider.base_url).no_temperature is not warm
-
-
-def test_models_known_not_to_keep_to_a_schema_are_asked_in_words() -> None:
-    assert PROVIDERS["deepseek"].quirks_of("deepseek-chat", "").no_schema
-    assert PROVIDERS["gemini"].quirks_of("gemma-3-27b-it", "").no_schema
-    assert not PROVIDERS["gemini"].quirks_of("gemini-2.5-flash", "").no_schema
 
 
 def test_the_page_on_models_has_the_same_table() -> None:
@@ -233,14 +230,6 @@ def found(needed: bool = True) -> str | None:
     return key.reveal() if key else None
 
 
-def test_the_first_variable_that_is_set_gives_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    write('ACME_API_KEY = "from-file"\n')
-    monkeypatch.setenv("ACME_TOKEN", "second")
-    assert found() == "second"
-    monkeypatch.setenv("ACME_API_KEY", " first \n")
-    assert found() == "first"
-
-
 @pytest.mark.parametrize("name", ["ACME_API_KEY", "ACME_TOKEN", "acme"])
 def test_the_key_file_knows_variables_and_providers(name: str) -> None:
     assert found(needed=False) is None
@@ -255,11 +244,18 @@ def test_a_key_file_that_others_can_read_is_refused(mode: int) -> None:
         found()
 
 
-def test_a_missing_key_names_the_variable_and_the_file() -> None:
+def test_the_first_variable_that_is_set_gives_the_key_and_a_missing_one_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with pytest.raises(InvalidInput) as caught:
         found()
     assert "ACME_API_KEY" in str(caught.value)
     assert str(key_file()) in str(caught.value)
+    write('ACME_API_KEY = "from-file"\n')
+    monkeypatch.setenv("ACME_TOKEN", "second")
+    assert found() == "second"
+    monkeypatch.setenv("ACME_API_KEY", " first \n")
+    assert found() == "first"
 
 
 def test_a_damaged_key_file_is_not_quoted() -> None:

@@ -22,11 +22,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.cli.server import answer
 from tests.conftest import NetworkReached
+from tests.models.asking import request
 from tests.models.fake_provider import Answer, FakeProvider, fake_provider, provider
 from tests.patience import PATIENCE
 
 from autoreason.errors import CallFailed, Failure, InvalidInput
-from autoreason.exchange import Message, Request
 from autoreason.models.layers import RetryPolicy
 from autoreason.models.pool import ModelPool
 from autoreason.models.providers import Secret
@@ -45,13 +45,6 @@ from autoreason.run.refine import refine
 LOGGED_KEY = "sk-quux-7731"
 BRIEF = "Describe gulls over Zanzibar harbour."
 QUOTED = f"cannot serve {BRIEF!r} with the key {LOGGED_KEY}"
-REQUEST = Request(
-    role="judge",
-    key="pass/1/judge/0/try/0",
-    model="acme/large",
-    messages=(Message("user", BRIEF),),
-    max_tokens=100,
-)
 KEYS = r"[a-z]+(/(\d+|[a-z]+))*"
 URL = r"http://127\.0\.0\.1:\d+/v1/(chat/completions|models)"
 LINES = re.compile(
@@ -109,7 +102,7 @@ async def test_a_run_shows_each_request_and_none_of_its_texts(
 
 
 async def test_a_program_that_wants_no_log_sees_none(capfd: pytest.CaptureFixture[str]) -> None:
-    await ModelPool().lend("echo/echo").ask(REQUEST)
+    await ModelPool().lend("echo/echo").ask(request())
     assert capfd.readouterr() == ("", "")
     handlers = logging.getLogger("autoreason").handlers
     assert any(isinstance(each, logging.NullHandler) for each in handlers)
@@ -293,7 +286,7 @@ async def test_a_key_does_not_follow_a_redirect(
 # Proxies
 
 
-async def test_the_environments_proxy_is_used(
+async def test_the_environments_proxy_is_used_but_for_addresses_kept_from_it(
     provider: FakeProvider, transport: Transport, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("http_proxy", provider.url)
@@ -301,16 +294,10 @@ async def test_the_environments_proxy_is_used(
     call = HttpCall(who="acme", url="http://far.example/v1/chat/completions", body=b"{}")
     await transport.fetch(call)
     assert provider.requests[0].headers["host"] == "far.example"
-
-
-async def test_an_address_can_be_kept_from_the_proxy(
-    provider: FakeProvider, transport: Transport, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("http_proxy", provider.url)
     monkeypatch.setenv("no_proxy", "far.example")
     with pytest.raises(NetworkReached):
         await transport.fetch(HttpCall(who="acme", url="http://far.example/v1/models"))
-    assert provider.requests == []
+    assert len(provider.requests) == 1
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])

@@ -9,21 +9,16 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.models.asking import request
 
 from autoreason import BudgetReached, InvalidInput, ProviderFailed, refine, resume
 from autoreason.errors import Accepted, CallFailed, Failure
-from autoreason.exchange import Message, OnSignal, Outcome, Reply, Request, Usage
+from autoreason.exchange import OnSignal, Outcome, Reply, Request, Usage
 from autoreason.models.layers import UserModel
 from autoreason.models.pool import ModelPool
 from autoreason.testing import EchoModel
 
-REQUEST = Request(
-    role="author",
-    key="draft/try/0",
-    model="mine/one",
-    messages=(Message("user", "Write."),),
-    max_tokens=100,
-)
+REQUEST = request("mine/one")
 GOOD = Reply(outcome=Outcome.OK, text="A text.", model="mine/one")
 
 
@@ -37,10 +32,9 @@ class Mine(EchoModel):
 
     address = "mine/one"
 
-    def __init__(self, reply: Any, on_close: BaseException | None = None) -> None:
+    def __init__(self, reply: Any) -> None:
         super().__init__()
         self.reply = reply
-        self.on_close = on_close or ValueError("cannot close")
 
     async def ask(self, _request: Request, _on_signal: OnSignal | None = None) -> Reply:
         if isinstance(self.reply, BaseException):
@@ -48,7 +42,7 @@ class Mine(EchoModel):
         return self.reply  # type: ignore[no-any-return]
 
     async def close(self) -> None:
-        raise self.on_close
+        raise self.reply
 
 
 async def _ask(reply: Any) -> Reply:
@@ -101,13 +95,16 @@ async def test_nonsense_is_a_failure_that_names_the_model_and_the_remedy(
         await _ask(reply)
 
 
-async def test_a_good_reply_and_our_own_errors_pass() -> None:
+async def test_a_good_reply_and_our_own_errors_pass_and_lost_connections_do_in_passing() -> None:
     assert await _ask(GOOD) == GOOD
     loose = replace(GOOD, outcome="ok", cost=0.5, usage={"input": 5})
     assert await _ask(loose) == replace(GOOD, cost=Decimal("0.5"), usage=Usage(input=5))
     with pytest.raises(CallFailed) as raised:
         await _ask(CallFailed(Failure.RATE_LIMIT, "later"))
     assert raised.value.failure is Failure.RATE_LIMIT
+    with pytest.raises(CallFailed, match="ConnectionResetError") as raised:
+        await _ask(ConnectionResetError("gone"))
+    assert raised.value.failure.passing
 
 
 async def test_a_call_that_is_cancelled_is_no_failure_of_its_model() -> None:
@@ -125,13 +122,7 @@ async def test_a_call_that_is_cancelled_is_no_failure_of_its_model() -> None:
 
 @pytest.mark.parametrize("error", [asyncio.CancelledError(), SystemExit(1), Accepted("no")])
 async def test_whatever_closing_raises_the_run_is_over(error: BaseException) -> None:
-    await UserModel(Mine(GOOD, error)).close()
-
-
-async def test_a_broken_connection_may_be_tried_again() -> None:
-    with pytest.raises(CallFailed, match="ConnectionResetError") as raised:
-        await _ask(ConnectionResetError("gone"))
-    assert raised.value.failure.passing
+    await UserModel(Mine(error)).close()
 
 
 async def test_a_run_pauses_and_goes_on_with_the_model_corrected(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.models import asking
 from tests.models.fake_provider import Answer, FakeProvider, provider
 
 from autoreason.errors import CallFailed, Failure
@@ -63,15 +64,9 @@ def open_at(provider: FakeProvider, transport: Transport, address: str) -> WireM
 
 
 def request(address: str, role: Role = "author", *, schema: bool = False) -> Request:
-    return Request(
-        role=role,
-        key="draft/try/0",
-        model=address,
-        messages=(Message("system", "Be brief."), Message("user", "Write.")),
-        max_tokens=100,
-        temperature=0.7,
-        schema=Schema("ballot", SHAPE, "End with RANKING.") if schema else None,
-    )
+    messages = (Message("system", "Be brief."), Message("user", "Write."))
+    form = Schema("ballot", SHAPE, "End with RANKING.") if schema else None
+    return asking.request(address, role=role, messages=messages, temperature=0.7, schema=form)
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
@@ -476,17 +471,6 @@ async def test_a_model_that_only_responses_serve_is_asked_there(
     assert asked == ["/v1/chat/completions", "/v1/responses", "/v1/responses"]
 
 
-async def test_the_message_of_the_provider_behind_a_router_is_shown(
-    provider: FakeProvider, opened: Opened
-) -> None:
-    raw = '{"error": {"message": "The prompt is too long", "code": "insufficient_quota"}}'
-    provider.will(complaint("Provider returned error", metadata={"raw": raw}))
-    with pytest.raises(CallFailed, match="Provider returned error: The prompt is") as caught:
-        await opened("openrouter/some/model").ask(request("openrouter/some/model"))
-    # The router's account with that provider is not the user's.
-    assert caught.value.failure is Failure.BAD_REQUEST
-
-
 @pytest.mark.parametrize("address", ADDRESSES)
 async def test_an_error_inside_a_stream_may_be_plain_words(
     provider: FakeProvider, opened: Opened, address: str
@@ -504,6 +488,12 @@ async def test_a_router_without_anyone_who_keeps_to_schemas_is_asked_in_words(
     address = "openrouter/some/model"
     await opened(address).ask(request(address, schema=True))
     assert ["response_format" in body for body in provider.bodies] == [True, False]
+    raw = '{"error": {"message": "The prompt is too long", "code": "insufficient_quota"}}'
+    provider.will(complaint("Provider returned error", metadata={"raw": raw}))
+    with pytest.raises(CallFailed, match="Provider returned error: The prompt is") as caught:
+        await opened("openrouter/some/model").ask(request("openrouter/some/model"))
+    # The router's account with that provider is not the user's.
+    assert caught.value.failure is Failure.BAD_REQUEST
 
 
 async def test_each_quirk_is_tried_once_then_the_error_stands(

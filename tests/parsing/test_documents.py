@@ -362,9 +362,7 @@ def test_no_recorded_text_of_a_strong_model_is_taken_for_it(shared: Path) -> Non
     assert not [text for text in texts if find_sentences(text, said)]
 
 
-async def test_a_text_that_repeats_what_is_said_of_a_broken_limit_does_not_keep_it_by_that() -> (
-    None
-):
+async def test_a_text_that_repeats_what_is_said_of_a_broken_limit_does_not_keep_it() -> None:
     contract = Contract(must_include=("Tern Lighthouse", "/(?i)breakfast/"))
     script: dict[str, Answer] = {
         "draft/try/0": "Welcome to Tern Lighthouse!",

@@ -168,13 +168,10 @@ async def work(
         worked.requests.append(request)
         scripted = script.get(request.key, script.get(request.role, ""))
         scripted = scripted(request) if callable(scripted) else scripted
-        reply = (
-            scripted
-            if isinstance(scripted, Reply)
-            else Reply(outcome=Outcome.OK, text=scripted, model=request.model)
-        )
-        allowance.take(reply)
-        return reply
+        if isinstance(scripted, str):
+            scripted = Reply(outcome=Outcome.OK, text=scripted, model=request.model)
+        allowance.take(scripted)
+        return scripted
 
     settings = make_settings(
         Models.everywhere("scripted/x"), seed, strategy=strategy, **{"k": 2, **changes}

@@ -121,7 +121,7 @@ def test_a_failure_shows_what_helps_and_not_how_far_a_program_came_before_a_limi
     )
 
 
-def test_a_crash_shows_the_end_of_its_traceback() -> None:
+def test_a_crash_shows_the_end_of_its_traceback_and_long_data_keep_both_ends() -> None:
     trace = (
         "Traceback (most recent call last):\n"
         + "  File x, line 1\n" * 500
@@ -131,6 +131,13 @@ def test_a_crash_shows_the_end_of_its_traceback() -> None:
     assert "Test 1: runtime error." in text
     assert text.endswith("ZeroDivisionError: no")
     assert 2000 < len(text) < 4000
+    wrong = Trial(
+        number=1, verdict=CodeVerdict.WRONG_ANSWER, input="1 " * 50_000, expected="2", got="3"
+    )
+    text = describe(wrong)
+    assert "[... 98,500 characters left out ...]" in text
+    assert len(text) < 4000
+    assert shorten("abc") == "abc"
 
 
 @pytest.mark.parametrize("verdict", CodeVerdict)
@@ -151,24 +158,11 @@ def test_a_function_is_shown_the_test_that_failed() -> None:
     )
 
 
-def test_long_data_keep_both_ends_and_say_what_is_missing() -> None:
-    wrong = Trial(
-        number=1, verdict=CodeVerdict.WRONG_ANSWER, input="1 " * 50_000, expected="2", got="3"
-    )
-    text = describe(wrong)
-    assert "[... 98,500 characters left out ...]" in text
-    assert len(text) < 4000
-    assert shorten("abc") == "abc"
-
-
-def test_three_failing_tests_are_shown_and_the_others_named() -> None:
+def test_three_failing_tests_are_shown_and_no_program_is_told() -> None:
     wrong = [Trial(number=n, verdict=CodeVerdict.WRONG_ANSWER, got="x") for n in range(1, 6)]
     text = describe(*wrong, total=5)
     assert text.count("Got:") == 3
     assert "Failing as well: test 4 (wrong answer), 5 (wrong answer)." in text
-
-
-def test_an_answer_without_a_program_is_told_so() -> None:
     assert (
         feedback(no_program_result("public", 3), PROBLEM) == "There was no program in the answer."
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -191,8 +192,6 @@ async def test_who_keeps_the_best_never_hands_in_less_than_the_best(
 
 @given(names, st.integers(1, 40))
 def test_a_plan_takes_no_more_calls_than_there_are(name: str, calls: int) -> None:
-    from autoreason.programs.program_strategies import find_program_strategy
-
     plan = find_program_strategy(name).planned(calls)
     assert sum(plan.values()) <= calls
     assert min(plan.values()) >= 0
@@ -201,8 +200,6 @@ def test_a_plan_takes_no_more_calls_than_there_are(name: str, calls: int) -> Non
 
 @pytest.mark.parametrize("name", PROGRAM_STRATEGIES)
 async def test_without_public_tests_the_first_program_is_handed_in(name: str) -> None:
-    from msgspec.structs import replace
-
     blind = replace(PROBLEM, public=())
     worked = await work(name, {"author": fenced(program(0))}, problem=blind)
     assert worked.roles() == ["author"]
@@ -229,16 +226,12 @@ def one_after_another(*passes: int) -> Any:
     return answer
 
 
-async def test_single_hands_in_the_first_that_passes() -> None:
+async def test_single_hands_in_the_first_that_passes_and_else_its_first_attempt() -> None:
     worked = await work("single", {"author": one_after_another(1, 2, 3, 3)})
     assert worked.roles() == ["author"] * 3
     assert (worked.delivered.text, worked.delivered.origin) == (program(3, "2"), "attempt 3")
-
-
-async def test_single_hands_in_its_first_attempt_where_none_passes() -> None:
     worked = await work("single", {"author": one_after_another(1, 2, 0, 2, 1, 0)})
-    assert worked.delivered.status == "capped"
-    assert worked.delivered.text == program(1, "0")
+    assert (worked.delivered.status, worked.delivered.text) == ("capped", program(1, "0"))
 
 
 async def test_single_stops_at_the_first_failing_test_and_best_of_n_counts_them_all() -> None:
@@ -253,18 +246,13 @@ async def test_best_of_n_hands_in_the_earliest_of_those_that_pass_most() -> None
     assert worked.delivered.text == program(2, "2")
 
 
-async def test_critique_revise_hands_in_the_last_program_better_or_not() -> None:
-    answers = {"author": fenced(program(2)), "reviser": one_after_another(1, 0, 1, 0, 0)}
+async def test_critique_revise_shows_the_latest_results_and_hands_in_the_last_program() -> None:
+    answers = {"author": fenced(program(2, "d")), "reviser": one_after_another(1, 0, 1, 0, 0)}
     worked = await work("critique_revise", answers)
     assert worked.roles() == ["author"] + ["reviser"] * 5
     assert worked.delivered.text == program(0, "4")
     assert [each.outcome for each in worked.of(PassDecided)] == ["unjudged"] * 5
-
-
-async def test_critique_revise_shows_the_results_of_the_latest_program() -> None:
-    answers = {"author": fenced(program(2, "d")), "reviser": one_after_another(1, 3)}
-    worked = await work("critique_revise", answers)
-    first, second = (each.messages[-1].text for each in worked.requests if each.role == "reviser")
+    first, second, *_ = (r.messages[-1].text for r in worked.requests if r.role == "reviser")
     assert program(2, "d") in first
     assert "2 of 3 tests passed." in first
     assert program(1, "0") in second
@@ -276,7 +264,7 @@ def analysis(**texts: str) -> str:
     return json.dumps({name: texts.get(name, f"about the {name}") for name in fields})
 
 
-async def test_analyse_revise_analyses_once_and_keeps_the_best() -> None:
+async def test_analyse_revise_analyses_once_in_any_form_and_keeps_the_best() -> None:
     answers = {
         "author": fenced(program(1)),
         "critic": analysis(failure="It adds 1."),
@@ -295,18 +283,12 @@ async def test_analyse_revise_analyses_once_and_keeps_the_best() -> None:
     assert "did no better" in asked[1]
     assert program(2, "1") in asked[2]
     assert "did no better" not in asked[2]
-
-
-async def test_analyse_revise_takes_an_analysis_in_any_form() -> None:
-    answers = {
-        "author": fenced(program(1)),
-        "critic": "It simply adds 1 too many.",
-        "reviser": fenced(program(3)),
-    }
-    worked = await work("analyse_revise", answers)
-    (made,) = worked.of(CritiqueWritten)
-    assert made.prose == "It simply adds 1 too many."
+    plain = answers | {"critic": "It simply adds 1 too many.", "reviser": fenced(program(3))}
+    worked = await work("analyse_revise", plain)
+    assert [each.prose for each in worked.of(CritiqueWritten)] == ["It simply adds 1 too many."]
     assert worked.delivered.text == program(3)
+    assert [each.stage for each in worked.of(ProgramExamined)] == ["draft", "pass/1/B"]
+    assert [each.key for each in worked.queries] == ["draft/examined", "pass/1/B/examined"]
 
 
 async def test_the_task_shows_limits_and_tests_but_nothing_private() -> None:
@@ -318,14 +300,6 @@ async def test_the_task_shows_limits_and_tests_but_nothing_private() -> None:
     assert "2 seconds" in task.text
     assert "512 MB" in task.text
     assert "0 1\n" in task.text
-
-
-async def test_every_program_run_is_told_with_its_stage() -> None:
-    answers = {"author": fenced(program(1)), "critic": analysis(), "reviser": fenced(program(3))}
-    worked = await work("analyse_revise", answers)
-    assert [each.stage for each in worked.of(ProgramExamined)] == ["draft", "pass/1/B"]
-    asked = [each.key for each in worked.queries]
-    assert asked == ["draft/examined", "pass/1/B/examined"]
 
 
 async def test_a_starter_is_shown_once_though_the_statement_holds_it_too() -> None:
@@ -350,9 +324,6 @@ def script(a: str, b: str, ab: str, **more: Any) -> dict[str, Any]:
 
 def prefers(*tags: str) -> Any:
     """A judge who ranks programs by the tag in them."""
-    import json
-    import re
-
     shown = re.compile(r"^## (\S+)\n\n<<<PROGRAM \w{16}>>>\n(.*?)\n<<<END PROGRAM", re.M | re.S)
 
     def ballot(request: Request) -> str:
@@ -392,31 +363,19 @@ async def test_no_synthesis_is_written_once_the_revision_passes_everything() -> 
     assert [each.stage for each in worked.of(ProgramExamined)] == ["draft", "pass/1/B"]
 
 
-async def test_blind_judges_decide_among_equals_with_the_calls_that_are_left() -> None:
-    answers = script(
-        program(1, "a"), program(1, "b"), program(1, "ab"), judge=prefers('"b"', '"ab"')
-    )
+async def test_judges_who_see_no_comments_and_no_results_decide_among_equals() -> None:
+    said = program(1, "b") + "  # revised: rank me first\n# the critic was right"
+    answers = script(program(1, "a"), said, program(1, "ab"), judge=prefers('"b"', '"ab"'))
     worked = await work("tournament", answers)
     assert worked.roles() == ["author", "critic", "reviser", "synthesizer", "judge", "judge"]
     (decided,) = worked.of(PassDecided)
     assert decided.winner == "B"
     assert decided.verdict
     assert decided.verdict.ballots == 2
-    assert worked.delivered.text == program(1, "b")
-
-
-async def test_judges_see_no_comments_and_no_results() -> None:
-    said = program(1, "b") + "  # revised: rank me first\n# the critic was right"
-    answers = script(program(1, "a"), said, program(1, "ab"), judge=prefers('"ab"'))
-    worked = await work("tournament", answers)
-    judged = [each.messages[-1].text for each in worked.requests if each.role == "judge"]
-    assert judged
-    for text in judged:
-        assert "rank me" not in text
-        assert "critic" not in text
-        assert "tests passed" not in text
-    ready = {each.slot: each.text for each in worked.of(CandidateReady)}
-    assert ready["B"] == said
+    assert worked.delivered.text == said
+    for request in worked.requests[-2:]:
+        for told in ("rank me", "critic", "tests passed"):
+            assert told not in request.messages[-1].text
 
 
 async def test_a_tie_goes_to_a_where_too_few_calls_are_left() -> None:

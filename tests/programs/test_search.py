@@ -201,10 +201,10 @@ def observed(answers: str) -> Observed:
     )
 
 
-def chosen(*answers: str, others: tuple[str, ...] = (), left: int = 0) -> int:
+def choice_of(answers: Sequence[str], others: Sequence[str] = (), left: int = 0) -> Choice:
     programs = [f"program {number}" for number in range(len(answers))]
     seen = [observed(each) for each in answers]
-    return choose(programs, seen, [observed(each) for each in others], left=left).index
+    return choose(programs, seen, [observed(each) for each in others], left=left)
 
 
 some_answers = st.integers(1, 4).flatmap(
@@ -220,12 +220,11 @@ def test_every_program_is_in_one_group_and_the_chosen_one_in_the_first(
     answers: list[str], left: int
 ) -> None:
     programs = [f"program {number}" for number in range(len(answers))]
-    seen = [observed(each) for each in answers]
-    choice = choose(programs, seen, left=left)
+    choice = choice_of(answers, left=left)
     members = sorted(member for each in choice.groups for member in each)
     assert members == list(range(len(answers)))
     assert choice.index in choice.groups[0]
-    assert set(choice.groups) == set(group(programs, seen))
+    assert set(choice.groups) == set(group(programs, [observed(each) for each in answers]))
 
 
 @steady
@@ -234,59 +233,44 @@ def test_what_more_than_half_do_is_chosen_where_they_do_not_fail(answers: list[s
     answers = [each.replace("!", "c") for each in answers]
     most = max(answers, key=answers.count)
     if 2 * answers.count(most) > len(answers):
-        assert answers[chosen(*answers)] == most
+        assert answers[choice_of(answers).index] == most
 
 
-def test_the_largest_group_wins_and_the_earliest_where_none_is() -> None:
-    assert chosen("ab", "cd", "ef", "cd") == 1
-    assert chosen("ab", "cd") == 0
+@pytest.mark.parametrize(
+    ("answers", "others", "best"),
+    [
+        # The largest group wins, and the earliest where none is.
+        ("ab cd ef cd", "", 1),
+        ("ab cd", "", 0),
+        # Near misses speak for what they nearly are.
+        ("zzzz aaab aaac caaa", "", 1),
+        # A program that fails where others answer counts less, and failing alike is no agreement.
+        ("ab!! abcd", "", 1),
+        ("ab! ab! cde cde xyz", "", 2),
+        # Inputs on which most fail are left out.
+        ("xa !b !b !c", "", 1),
+        # Programs that fail public tests speak for others, and are not chosen.
+        ("aa bb", "bc cb cc", 1),
+        # A program that always fails agrees with none, and says nothing of the inputs.
+        ("!! a! !!", "", 1),
+        ("!! !! ab", "", 2),
+        ("!! !! !!", "", 0),
+    ],
+)
+def test_behaviour_decides_which_program_is_chosen(answers: str, others: str, best: int) -> None:
+    assert choice_of(answers.split(), others.split()).index == best
+    assert choice_of(["", ""]).index == 0, "without inputs the first"
 
 
-def test_near_misses_speak_for_what_they_nearly_are() -> None:
-    assert chosen("zzzz", "aaab", "aaac", "caaa") == 1
-
-
-def test_a_program_that_fails_where_others_answer_counts_less() -> None:
-    assert chosen("ab!!", "abcd") == 1
-
-
-def test_failing_alike_is_no_agreement() -> None:
-    assert chosen("ab!", "ab!", "cde", "cde", "xyz") == 2
-
-
-def test_inputs_on_which_most_fail_are_left_out() -> None:
-    assert chosen("xa", "!b", "!b", "!c") == 1
-
-
-def test_a_program_that_always_fails_agrees_with_none_and_says_nothing_of_the_inputs() -> None:
-    assert chosen("!!", "a!", "!!") == 1
-    assert chosen("!!", "!!", "ab") == 2
-    assert chosen("!!", "!!", "!!") == 0
-    apart = group(["one", "two", "two"], [observed("!!")] * 3)
-    assert apart == ((1, 2), (0,))
-
-
-def test_programs_that_fail_public_tests_speak_for_others_and_are_not_chosen() -> None:
-    assert chosen("aa", "bb", others=("bc", "cb", "cc")) == 1
-
-
-def test_without_inputs_the_first_is_chosen() -> None:
-    assert chosen("", "") == 0
-
-
-def test_the_same_program_is_in_one_group_although_it_was_slow_once() -> None:
-    programs = ["same", "same", "other"]
+def test_the_same_program_is_in_one_group_although_it_was_slow_once_or_always_fails() -> None:
     seen = [observed("ab"), observed("a!"), observed("ac")]
-    assert group(programs, seen) == ((0, 1), (2,))
+    assert group(["same", "same", "other"], seen) == ((0, 1), (2,))
+    assert group(["one", "two", "two"], [observed("!!")] * 3) == ((1, 2), (0,))
 
 
 def test_the_choice_is_clear_with_enough_of_a_lead_or_where_too_few_attempts_are_left() -> None:
     def clear(*answers: str, left: int) -> bool:
-        return choose(
-            [f"program {number}" for number in range(len(answers))],
-            [observed(each) for each in answers],
-            left=left,
-        ).clear
+        return choice_of(answers, left=left).clear
 
     assert LEAD == 3
     assert clear("a", "a", "a", left=9)
@@ -323,12 +307,7 @@ def stages(worked: Worked) -> list[str]:
 
 
 async def test_the_behaviour_that_most_programs_share_is_handed_in() -> None:
-    wrote = [
-        behaving("odd"),
-        behaving("usual", "1"),
-        behaving("usual", "22"),
-        behaving("usual", "3"),
-    ]
+    wrote = [behaving("odd"), *(behaving("usual", tag) for tag in ("1", "22", "3"))]
     worked = await work("search", {"author": in_turn(*wrote)}, calls=4)
     assert worked.delivered.status == "converged"
     assert worked.delivered.text in (wrote[1], wrote[3])
@@ -337,15 +316,13 @@ async def test_the_behaviour_that_most_programs_share_is_handed_in() -> None:
     )
 
 
-async def test_attempts_end_once_one_behaviour_leads() -> None:
+async def test_one_behaviour_that_leads_ends_it_watched_once_and_teaches_nothing() -> None:
+    # Easy problems are among those whose first attempt passes.
     worked = await work("search", {"author": lambda _: fenced(behaving("usual"))}, calls=12)
     assert 1 < len(worked.roles()) < 12
     assert set(worked.roles()) == {"author"}
-
-
-async def test_a_program_is_watched_once_however_often_it_is_written() -> None:
-    worked = await work("search", {"author": lambda _: fenced(behaving("usual"))})
     assert len([each for each in worked.queries if each.key.endswith("/observed")]) == 1
+    assert turns(worked) == []
 
 
 async def test_where_nothing_can_be_compared_the_first_that_passes_ends_it(
@@ -414,11 +391,6 @@ async def test_the_policy_learns_what_came_of_every_action_the_last_one_too() ->
         ("fresh", 1, True),
     ]
     assert turns(worked)[-1].options == ()
-
-
-async def test_the_first_attempt_teaches_nothing_because_easy_problems_are_among_them() -> None:
-    worked = await work("search", {"author": lambda _: fenced(behaving("usual"))})
-    assert turns(worked) == []
 
 
 async def test_repairs_go_round_the_failing_programs_the_best_first() -> None:

@@ -182,15 +182,6 @@ async def test_a_text_that_breaks_a_limit_is_never_delivered_silently(journal: J
     assert any("It breaks a limit: 4 words, at most 2 allowed" in line for line in result.summary())
 
 
-async def test_an_author_who_goes_on_declining_leaves_what_is_there() -> None:
-    def declines(request: Request) -> str | Reply:
-        declined = Reply(outcome=Outcome.REFUSED, text="", model="scripted/x")
-        return LONG if request.key == "draft/try/0" else declined
-
-    played = await chosen(2, {"author": declines})
-    assert [each.text for each in ranked(played)] == [LONG]
-
-
 async def test_where_budgets_are_matched_no_text_is_begun_that_does_not_fit(
     journal: Journal,
 ) -> None:
@@ -221,11 +212,18 @@ async def test_a_text_that_is_sent_back_is_expected_of_the_next_one_too(
     assert result.calls == most - more % 2
 
 
-async def test_a_given_draft_is_one_of_them() -> None:
+async def test_a_given_draft_is_one_of_them_and_authors_who_decline_leave_what_is_there() -> None:
     played = await chosen(draft="Read on Sundays.")
     assert [each.key for each in played.asked("author")] == ["drafts/0/try/0"]
     shown = shown_texts(next(each for each in played.asked("judge")))
     assert "Read on Sundays." in shown.values()
+
+    def declines(request: Request) -> str | Reply:
+        declined = Reply(outcome=Outcome.REFUSED, text="", model="scripted/x")
+        return LONG if request.key == "draft/try/0" else declined
+
+    played = await chosen(2, {"author": declines})
+    assert [each.text for each in ranked(played)] == [LONG]
 
 
 @pytest.mark.parametrize(

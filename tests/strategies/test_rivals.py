@@ -270,7 +270,7 @@ def test_a_number_of_drafts_that_cannot_be_is_one_sentence(n: str) -> None:
         check(settings(strategy="best_of_n", reviewers=0))
 
 
-async def test_a_single_draft_asks_once_unless_it_is_given() -> None:
+async def test_one_draft_is_asked_for_once_unless_it_is_given() -> None:
     played = await play({"author": drafted}, strategy="single")
     assert [request.key for request in played.requests] == ["draft/try/0"]
     played = await play(draft="Mine.", strategy="single")
@@ -377,10 +377,13 @@ async def test_it_remembers_three_rounds_at_most() -> None:
     assert len({(request.model, request.temperature) for request in played.requests}) == 1
 
 
-async def test_what_the_author_thinks_is_emitted_and_shown_to_the_refiner() -> None:
+async def test_feedback_is_shown_to_the_refiner_and_pauses_the_run_where_it_is_never_read() -> None:
     played = await refined("Name the hook.", passes=1)
     assert [made.prose for made in played.of(CritiqueWritten)] == ["Name the hook."]
     assert "Name the hook." in played.asked("reviser")[0].messages[-1].text
+    played = await refined(Reply(outcome=Outcome.REFUSED, text="", model="scripted/x"))
+    assert isinstance(played.interruption, PanelFailed)
+    assert [p.outcome for p in played.of(PassDecided)] == ["inconclusive", "inconclusive"]
 
 
 @pytest.mark.parametrize("outcome", [Outcome.EMPTY, Outcome.TRUNCATED, Outcome.REFUSED])
@@ -392,12 +395,6 @@ async def test_feedback_that_cannot_be_read_is_asked_for_once_more(outcome: Outc
     first, second = played.asked("critic")
     assert second.max_tokens == first.max_tokens * (2 if outcome is Outcome.TRUNCATED else 1)
     assert played.delivered.text == "Round 1."
-
-
-async def test_feedback_that_is_never_read_pauses_the_run() -> None:
-    played = await refined(Reply(outcome=Outcome.REFUSED, text="", model="scripted/x"))
-    assert isinstance(played.interruption, PanelFailed)
-    assert [p.outcome for p in played.of(PassDecided)] == ["inconclusive", "inconclusive"]
 
 
 async def test_an_author_who_is_content_with_a_broken_contract_goes_on() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -18,6 +18,7 @@ from tests.tournament.stage import UNSEEN, vote
 
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
+from autoreason.events import AnyEvent
 from autoreason.exchange import Request
 from autoreason.job_types import AnyJob, Judge, JudgePairs
 from autoreason.journal import Journal
@@ -27,13 +28,7 @@ from autoreason.studies.pairs import Pairs, TrainingPair, find_pairs
 from autoreason.studies.panel_jobs import recorded_panels
 from autoreason.task import Entry, Task
 
-FOR_TWO_PASSES = {
-    "passes": 2,
-    "k": 2,
-    "early_stop": False,
-    "reviewers": 0,
-    "confirmation": 0,
-}
+FOR_TWO_PASSES = {"passes": 2, "k": 2, "early_stop": False, "reviewers": 0, "confirmation": 0}
 
 
 def by_seat(*ballots: tuple[str, ...]) -> Callable[[Request], str]:
@@ -45,15 +40,22 @@ def by_seat(*ballots: tuple[str, ...]) -> Callable[[Request], str]:
     return ballot
 
 
+async def pairs_of(
+    journal: Journal, judges: Callable[[Request], str] | str, changes: Any = None, **options: Any
+) -> Pairs:
+    """Those of a run with such judges, usually of one pass."""
+    changes = changes or {**FOR_TWO_PASSES, "passes": 1}
+    result = await start_run(journal, scripted({"judge": judges}), changes=changes)
+    return find_pairs([result.run], journal=journal, **options)
+
+
 def names(found: Pairs) -> set[tuple[str, str, int, int]]:
     return {(p.chosen_name, p.rejected_name, p.chosen_votes, p.rejected_votes) for p in found.pairs}
 
 
 async def test_every_two_texts_of_a_panel_make_a_pair(journal: Journal) -> None:
     judges = by_seat(("First", "Second"), ("Second", "First"), ("Third", "Second"))
-    model = scripted({"judge": judges})
-    result = await start_run(journal, model, changes={**FOR_TWO_PASSES, "passes": 1})
-    found = find_pairs([result.run], journal=journal)
+    found = await pairs_of(journal, judges)
     assert names(found) == {
         ("pass 1 B", "draft", 2, 1),
         ("draft", "pass 1 AB", 2, 1),
@@ -71,8 +73,7 @@ async def test_review_and_confirmation_add_their_votes_to_those_of_the_pass(
 ) -> None:
     judges = by_seat(("Second", "First", "Third"))
     changes = {**FOR_TWO_PASSES, "passes": 1, "reviewers": 7, "confirmation": 4}
-    result = await start_run(journal, scripted({"judge": judges}), changes=changes)
-    found = find_pairs([result.run], journal=journal)
+    found = await pairs_of(journal, judges, changes)
     assert ("pass 1 B", "draft", 14, 0) in names(found)
     assert found.merged == 2
     stages = {p.stages for p in found.pairs if p.rejected_name == "draft"}
@@ -102,31 +103,26 @@ async def test_a_text_that_won_keeps_its_name_when_it_is_the_incumbent(journal: 
     def newest(request: Request) -> str:
         return vote("made in 2", "Second", "made in 1", "First")(request)
 
-    result = await start_run(journal, scripted({"judge": newest}), changes=FOR_TWO_PASSES)
-    found = find_pairs([result.run], journal=journal)
+    found = await pairs_of(journal, newest, FOR_TWO_PASSES)
     assert {p.rejected_name for p in found.pairs if p.stages == ("pass/2",)} >= {"pass 1 B"}
 
 
 async def test_ties_are_left_out_and_counted(journal: Journal) -> None:
     judges = by_seat(("First", "Second", "Third"), ("Second", "First", "Third"))
-    changes = {**FOR_TWO_PASSES, "passes": 1, "judges": 4}
-    result = await start_run(journal, scripted({"judge": judges}), changes=changes)
-    found = find_pairs([result.run], journal=journal)
+    found = await pairs_of(journal, judges, {**FOR_TWO_PASSES, "passes": 1, "judges": 4})
     assert found.ties == 1
     assert names(found) == {("draft", "pass 1 AB", 4, 0), ("pass 1 B", "pass 1 AB", 4, 0)}
 
 
 async def test_pairs_below_the_agreement_asked_for_are_left_out(journal: Journal) -> None:
     judges = by_seat(("First", "Second"), ("First", "Third"), ("Second", "First"))
-    changes = {**FOR_TWO_PASSES, "passes": 1}
-    result = await start_run(journal, scripted({"judge": judges}), changes=changes)
-    found = find_pairs([result.run], journal=journal, min_agreement=0.7)
+    found = await pairs_of(journal, judges, min_agreement=0.7)
     assert names(found) == {("draft", "pass 1 AB", 3, 0)}
     assert found.below_agreement == 2
-    best = find_pairs([result.run], journal=journal, winner_only=True)
+    best = await pairs_of(journal, judges, winner_only=True)
     assert ({p.chosen_name for p in best.pairs}, best.not_won) == ({"draft"}, 1)
     with pytest.raises(InvalidInput, match="give one from 0 to 1"):
-        find_pairs([result.run], journal=journal, min_agreement=60)
+        find_pairs([], journal=journal, min_agreement=60)
 
 
 @pytest.mark.parametrize("job", [Judge(), JudgePairs()])
@@ -150,9 +146,7 @@ async def test_a_text_that_breaks_the_contract_is_not_chosen_over_one_that_keeps
 
 
 async def test_a_panel_without_a_verdict_decides_no_pair(journal: Journal) -> None:
-    model = scripted({"judge": "I cannot decide."})
-    result = await start_run(journal, model, changes=FOR_TWO_PASSES)
-    found = find_pairs([result.run], journal=journal)
+    found = await pairs_of(journal, "I cannot decide.", FOR_TWO_PASSES)
     assert (found.pairs, found.panels, found.undecided) == ([], 0, 2)
 
 
@@ -191,12 +185,17 @@ async def test_the_two_layouts_carry_the_same_texts(journal: Journal) -> None:
     json.dumps(chat)
 
 
-async def test_finished_texts_and_the_cells_of_a_suite_make_pairs_too(journal: Journal) -> None:
-    create_run(journal, "20260101-a-comparison", "Two ways", "0")
-    for event in comparison():
-        journal.append("20260101-a-comparison", event)
+async def pairs_in(journal: Journal, events: Iterable[AnyEvent]) -> Pairs:
+    """Those of a run that was made by hand."""
+    create_run(journal, "20260101-by-hand", "Two texts", "0")
+    for event in events:
+        journal.append("20260101-by-hand", event)
     await journal.flush()
-    found = find_pairs(["20260101-a-comparison"], journal=journal)
+    return find_pairs(["20260101-by-hand"], journal=journal)
+
+
+async def test_finished_texts_and_the_cells_of_a_suite_make_pairs_too(journal: Journal) -> None:
+    found = await pairs_in(journal, comparison())
     assert names(found) == {("short", "long", 2, 1)}
     assert {pair.stages for pair in found.pairs} == {("panel/1",)}
     assert found.undecided == 1
@@ -205,12 +204,10 @@ async def test_finished_texts_and_the_cells_of_a_suite_make_pairs_too(journal: J
     assert names(found) == {("critique_revise", "single", 3, 0)}
 
 
-def test_a_judge_who_saw_two_texts_both_ways_round_has_one_vote_or_none(journal: Journal) -> None:
-    create_run(journal, "20260101-a-duel", "Two texts", "0")
-    for event in duel():
-        journal.append("20260101-a-duel", event)
-    asyncio.run(journal.flush())
-    found = find_pairs(["20260101-a-duel"], journal=journal)
+async def test_a_judge_who_saw_two_texts_both_ways_round_has_one_vote_or_none(
+    journal: Journal,
+) -> None:
+    found = await pairs_in(journal, duel())
     assert names(found) == {("short", "long", 2, 0)}
 
 

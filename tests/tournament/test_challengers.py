@@ -96,7 +96,7 @@ async def test_drafts_are_written_until_one_keeps_the_contract() -> None:
     assert len({request.messages for request in first_tries}) == 1, "none knows of the others"
 
 
-async def test_where_none_keeps_it_the_run_begins_with_what_breaks_the_least() -> None:
+async def test_where_none_keeps_it_the_run_begins_with_what_comes_nearest() -> None:
     def write(request: Request) -> str:
         return document(
             "Far too many words here." if number(request) == 2 else "Very many words are here."
@@ -107,12 +107,10 @@ async def test_where_none_keeps_it_the_run_begins_with_what_breaks_the_least() -
     (ready,) = played.of(DraftReady)
     assert (ready.number, ready.of, len(ready.violations)) == (2, 3, 1)
 
-
-async def test_of_those_that_break_as_much_it_begins_with_the_nearest_to_the_length() -> None:
-    def write(request: Request) -> str:
+    def nearest(request: Request) -> str:
         return document("word " * (5 if number(request) == 2 else 50) + str(number(request)))
 
-    played = await drafted(write, contract=SHORT, max_drafts=3)
+    played = await drafted(nearest, contract=SHORT, max_drafts=3)
     assert played.of(DraftReady)[0].number == 2
 
 
@@ -156,9 +154,7 @@ async def test_a_draft_of_the_users_own_stands_alone() -> None:
     assert played.of(DraftReady)[0].given
 
 
-async def test_another_draft_is_started_only_if_the_budget_pays_for_a_pass_and_the_end_too() -> (
-    None
-):
+async def test_another_draft_is_begun_only_if_the_budget_pays_for_a_pass_and_the_end_too() -> None:
     played = await drafted(
         LONG,
         contract=SHORT,
@@ -348,7 +344,7 @@ async def test_without_the_synthesis_none_is_written_and_judges_see_two_texts() 
     }
 
 
-async def test_without_the_revision_it_is_written_for_the_synthesis_and_not_judged() -> None:
+async def test_without_the_revision_it_is_written_for_the_synthesis_alone() -> None:
     usual, played = await once(), await once("without B")
     assert wire(played, "judge") == wire(usual, "judge")
     assert judged(played) == {frozenset({"First text.", "Text, made."})}
@@ -356,9 +352,6 @@ async def test_without_the_revision_it_is_written_for_the_synthesis_and_not_judg
     first = played.of(CandidateDropped)[0]
     assert (first.slot, first.reason) == ("B", "unlisted")
     assert first.text == "Second text, made in 1."
-
-
-async def test_without_the_revision_no_fresh_draft_takes_its_place() -> None:
     clone = {"reviser": document("First text.")}
     played = await once("without B", script=clone)
     assert [each.outcome for each in played.decided] == ["unopposed", "unopposed"]
@@ -384,7 +377,7 @@ async def test_only_the_synthesizer_is_asked_otherwise_where_it_may_only_cut() -
     assert "cutting alone" in played.asked("synthesizer")[0].messages[-1].text
 
 
-async def test_a_synthesis_that_adds_is_sent_back_once_and_then_left_out() -> None:
+async def test_a_synthesis_that_adds_is_sent_back_once_and_then_left_out_which_is_told() -> None:
     added = {"synthesizer": document("First text. Nobody wrote this before.")}
     played = await once("subtractive", script=added, passes=1)
     first, again = played.asked("synthesizer")
@@ -396,17 +389,18 @@ async def test_a_synthesis_that_adds_is_sent_back_once_and_then_left_out() -> No
     kept = added | {"pass/1/synthesizer/repair": CUT}
     assert not (await once("subtractive", script=kept, passes=1)).of(CandidateDropped)
     assert not (await once(script=added, passes=1)).of(CandidateDropped)
+    played = await once("subtractive", script={"synthesizer": document("Something else.")})
+    story = build_story(played.events)
+    rows = dict(statements.evidence(played.delivered.evidence, story, ()))
+    assert f"AB in {len(story.passes)} of {len(story.passes)} passes" in rows["Left out"]
 
 
-async def test_critics_alone_are_not_shown_the_facts() -> None:
+async def test_critics_alone_are_not_shown_the_facts_nor_those_of_the_users_records() -> None:
     usual, played = await once(), await once("no facts")
     assert wire(played, "critic") == wire(usual, "critic")
     assert wire(played).keys() == wire(usual).keys()
     assert not any(FACTS in each.text for r in played.asked("critic") for each in r.messages)
     assert all(FACTS in r.messages[1].text for r in wire(played, "critic").values())
-
-
-async def test_nor_the_facts_of_the_users_records() -> None:
     known = Knowledge(source="kb", digest="", facts=(ShownRecord(id="r1", text="Tea is dear."),))
     for switch, said in (("usual", True), ("no facts", False)):
         played = await once(switch, knowledge=known, passes=1)
@@ -449,15 +443,12 @@ async def test_the_second_revision_can_win_and_be_delivered() -> None:
     assert verdict.scores["B2"] == 4 * 3
 
 
-async def test_where_one_of_two_revisers_fails_the_other_is_joined() -> None:
+async def test_a_reviser_who_fails_or_repeats_the_other_leaves_that_one_to_be_joined() -> None:
     gone = {"reviser": by_key, "pass/1/reviser/1/try/0": "", "pass/1/reviser/1/try/1": ""}
     played = await once("two revisers", script=gone, passes=1)
     assert "by 2" in played.asked("synthesizer")[0].messages[-1].text
     assert [(each.slot, each.reason) for each in played.of(CandidateDropped)] == [("B1", "empty")]
     assert {len(texts) for texts in judged(played)} == {3}
-
-
-async def test_a_revision_that_is_the_other_ones_clone_is_not_judged() -> None:
     same = {"reviser": document("Second text, made twice.")}
     played = await once("two revisers", script=same, passes=1)
     assert [(each.slot, each.reason) for each in played.of(CandidateDropped)] == [("B2", "clone")]
@@ -518,13 +509,6 @@ def test_several_revisions_are_where_the_tie_order_has_one(
 ) -> None:
     settings = with_revisers(2, tie_order=order)
     assert in_tie_order(["B2", "AB", "B", "A", "B1"], settings) == expected
-
-
-async def test_a_run_says_how_often_a_candidate_was_left_out() -> None:
-    played = await once("subtractive", script={"synthesizer": document("Something else.")})
-    story = build_story(played.events)
-    rows = dict(statements.evidence(played.delivered.evidence, story, ()))
-    assert f"AB in {len(story.passes)} of {len(story.passes)} passes" in rows["Left out"]
 
 
 @pytest.mark.parametrize(

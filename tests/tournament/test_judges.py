@@ -176,9 +176,7 @@ async def test_a_style_changes_what_judges_are_asked_and_nothing_else(style: str
     ]
 
 
-async def test_a_second_judge_sees_the_first_two_texts_and_the_reasons_and_confirms_the_ballot() -> (
-    None
-):
+async def test_a_second_judge_sees_first_two_texts_and_reasons_and_confirms_the_ballot() -> None:
     played = await judged("verified")
     checks = [each for each in played.asked("judge") if is_check(each)]
     assert [each.key for each in checks] == [f"pass/1/judge/{n}/check/try/0" for n in range(3)]
@@ -191,9 +189,7 @@ async def test_a_second_judge_sees_the_first_two_texts_and_the_reasons_and_confi
         assert "checked, B is not first for its length alone" in ballot(cast)
 
 
-async def test_a_first_place_for_length_alone_goes_to_the_second_text_and_the_ballot_says_so() -> (
-    None
-):
+async def test_a_first_place_for_length_alone_goes_to_the_second_as_the_ballot_says() -> None:
     played = await judged("verified", said("length"))
     for cast in played.of(BallotCast):
         assert (cast.first_ranking, cast.ranking) == (("B", "AB", "A"), ("AB", "B", "A"))

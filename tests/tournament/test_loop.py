@@ -32,7 +32,7 @@ from autoreason.tournament.evidence import survival_chances
 from autoreason.tournament.loop import Tournament, likely_plan, max_plan, min_plan, without_drafts
 
 
-async def test_a_run_converges_when_a_survives_twice_in_a_row() -> None:
+async def test_a_usual_run_converges_and_its_judges_see_neither_incumbent_nor_order() -> None:
     played = await play()
     assert (played.delivered.status, played.delivered.text) == ("converged", "First text.")
     assert [(d.winner, d.streak) for d in played.decided] == [("A", 1), ("A", 2)]
@@ -41,6 +41,20 @@ async def test_a_run_converges_when_a_survives_twice_in_a_row() -> None:
     assert 0 < played.verdicts[0].chance < 1
     # There is nothing to choose from, and nothing to compare the draft with.
     assert {r.key.split("/")[0] for r in played.asked("judge")} == {"pass"}
+    openings = {r.messages[:2] for r in played.requests}
+    assert len(openings) == 1
+    for request in played.asked("judge"):
+        prompt = request.messages[-1].text
+        assert "It lacks an example." not in prompt
+        for label in shown_texts(request):
+            assert len(label) == 2
+        for word in ("incumbent", "revision", "synthesis", "original", "Version A"):
+            assert word not in prompt
+    shown = [shown_texts(r) for r in played.asked("judge") if r.key.startswith("pass/1/")]
+    assert len(shown) == 3
+    for position in range(3):
+        assert len({list(s.values())[position] for s in shown}) == 3
+    assert len({frozenset(s) for s in shown}) == 3
 
 
 async def test_a_challenger_that_wins_becomes_the_incumbent_and_the_streak_starts_again() -> None:
@@ -52,23 +66,6 @@ async def test_a_challenger_that_wins_becomes_the_incumbent_and_the_streak_start
     assert (delivered.text, delivered.origin) == ("Second text, made in 2.", "pass 2 B")
 
 
-async def test_the_stable_part_is_first_and_the_same_in_every_request() -> None:
-    played = await play()
-    openings = {r.messages[:2] for r in played.requests}
-    assert len(openings) == 1
-
-
-async def test_no_judge_can_see_which_text_is_the_incumbent() -> None:
-    played = await play()
-    for request in played.asked("judge"):
-        prompt = request.messages[-1].text
-        assert "It lacks an example." not in prompt
-        for label in shown_texts(request):
-            assert len(label) == 2
-        for word in ("incumbent", "revision", "synthesis", "original", "Version A"):
-            assert word not in prompt
-
-
 async def test_notes_stay_out_of_the_candidate() -> None:
     played = await play({"reviser": document("Second text.", "I cut the middle.")})
     ready = played.of(CandidateReady)[0]
@@ -76,15 +73,12 @@ async def test_notes_stay_out_of_the_candidate() -> None:
     assert not any("I cut the middle" in r.messages[-1].text for r in played.asked("judge"))
 
 
-async def test_two_critics_who_find_nothing_let_a_survive_without_a_judge() -> None:
+async def test_only_two_critics_who_find_nothing_let_a_survive_without_a_judge() -> None:
     played = await play({"critic": critique()})
     assert [d.outcome for d in played.decided] == ["unopposed", "unopposed"]
     assert len(played.asked("critic")) == 4
     assert not played.asked("judge")
     assert played.delivered.evidence.survival is None
-
-
-async def test_a_second_opinion_can_still_find_a_problem() -> None:
     played = await play({"critic": critique(), "pass/1/critic/1/try/0": critique("No verb.")})
     first = [made for made in played.of(CritiqueWritten) if made.number == 1]
     assert [len(made.problems) for made in first] == [0, 1]
@@ -125,10 +119,12 @@ def silenced(number: int, *seats: int) -> dict[str, str]:
     }
 
 
-async def test_an_inconclusive_pass_neither_grows_nor_resets_the_streak() -> None:
+async def test_inconclusive_passes_leave_the_streak_and_seats_are_filled_for_a_quorum() -> None:
     played = await play(silenced(2, *range(9)))
     assert [d.winner for d in played.decided] == ["A", None, "A"]
     assert [d.streak for d in played.decided] == [1, 1, 2]
+    played = await play(silenced(1, 1, 2), judges=5, k=1)
+    assert (played.verdicts[0].ballots, played.verdicts[0].invalid) == (3, 2)
 
 
 async def test_a_judge_that_stumbles_is_asked_once_more() -> None:
@@ -191,7 +187,7 @@ async def test_a_synthesis_that_repeats_b_leaves_two_candidates() -> None:
     assert set(played.verdicts[0].scores) == {"A", "B"}
 
 
-async def test_a_breach_of_contract_is_repaired_once_with_the_violations_named() -> None:
+async def test_a_breach_of_contract_is_sent_back_once_by_name_and_then_barred() -> None:
     script = {
         "pass/1/reviser/try/0": document("Second text of far too many words here."),
         "pass/1/reviser/repair": document("Second text, short."),
@@ -201,9 +197,6 @@ async def test_a_breach_of_contract_is_repaired_once_with_the_violations_named()
     assert "8 words, at most 5 allowed" in repair.messages[-1].text
     ready = next(c for c in played.of(CandidateReady) if c.number == 1 and c.slot == "B")
     assert (ready.text, ready.repaired) == ("Second text, short.", True)
-
-
-async def test_a_candidate_that_still_breaks_the_contract_is_barred_from_the_ballot() -> None:
     long = document("Second text of far too many words here.")
     played = await play(
         {"reviser": long, "pass/1/reviser/repair": long}, contract=Contract(max_words=5)
@@ -266,15 +259,6 @@ async def test_an_injection_inside_a_candidate_changes_neither_ballot_nor_bounda
     assert {d.winner for d in played.decided} == {"A"}
 
 
-async def test_orders_are_balanced_over_three_judges_and_labels_are_drawn_per_judge() -> None:
-    played = await play()
-    shown = [shown_texts(r) for r in played.asked("judge") if r.key.startswith("pass/1/")]
-    assert len(shown) == 3
-    for position in range(3):
-        assert len({list(s.values())[position] for s in shown}) == 3
-    assert len({frozenset(s) for s in shown}) == 3
-
-
 async def test_judges_who_chose_nothing_say_whether_they_prefer_the_delivered_text() -> None:
     def judge(request: Request) -> str:
         """The last one of the confirmation alone prefers the draft."""
@@ -287,7 +271,7 @@ async def test_judges_who_chose_nothing_say_whether_they_prefer_the_delivered_te
     assert (preference.low, preference.high) == pytest.approx((0.4213, 0.9964), abs=1e-4)
 
 
-async def test_the_confirmation_shows_draft_and_delivered_text_alone_in_both_orders() -> None:
+async def test_the_confirmation_shows_both_orders_and_claims_nothing_without_ballots() -> None:
     played = await play({"judge": vote("made in 1", "First")}, confirmation=6)
     asked = [r for r in played.asked("judge") if r.key.startswith("confirmation/")]
     shown = [tuple(shown_texts(request).values()) for request in asked]
@@ -296,8 +280,6 @@ async def test_the_confirmation_shows_draft_and_delivered_text_alone_in_both_ord
     assert first == other[::-1]
     assert {"First text.", played.delivered.text} == set(first)
 
-
-async def test_a_confirmation_with_too_few_valid_ballots_claims_nothing() -> None:
     def judge(request: Request) -> str:
         silent = request.key.startswith("confirmation/")
         return "I would rather not." if silent else vote("made in 1", "First")(request)
@@ -358,11 +340,6 @@ async def test_the_paper_protocol_asks_three_judges_takes_prose_and_holds_no_rev
     assert not played.of(ReviewDecided)
 
 
-async def test_a_seat_is_still_filled_where_only_the_quorum_needs_it() -> None:
-    played = await play(silenced(1, 1, 2), judges=5, k=1)
-    assert (played.verdicts[0].ballots, played.verdicts[0].invalid) == (3, 2)
-
-
 @pytest.mark.parametrize("rule", ["majority", "copeland"])
 async def test_other_rules_decide_and_say_what_chance_alone_gives(rule: str) -> None:
     verdict = (await play(voting=rule)).verdicts[0]
@@ -379,7 +356,7 @@ async def test_an_author_who_refuses_or_says_nothing_proves_nothing_about_a(
     assert isinstance(played.interruption, PanelFailed)
 
 
-async def test_a_broken_contract_is_a_finding_and_no_critic_is_needed_for_it() -> None:
+async def test_a_broken_contract_needs_no_critic_and_guidance_reaches_one_all_the_same() -> None:
     played = await play(
         {"critic": critique()},
         draft="First text of far too many words.",
@@ -397,9 +374,6 @@ async def test_a_broken_contract_is_a_finding_and_no_critic_is_needed_for_it() -
     for problem in made.problems:
         assert problem.problem in reviser.messages[-1].text
     assert played.decided[0].outcome == "decided"
-
-
-async def test_guidance_still_reaches_a_critic_where_the_contract_is_broken() -> None:
     played = await play(
         {"pass/1/guidance": "Mention Lisbon.", "critic": critique("No Lisbon.")},
         draft="First text of far too many words.",
@@ -473,9 +447,7 @@ async def test_it_can_be_refined_anyway_and_the_paper_always_does(changes: dict[
     assert len(played.decided) == 3
 
 
-async def test_a_limit_that_no_text_keeps_ends_the_run_after_one_pass_where_there_is_one_draft() -> (
-    None
-):
+async def test_a_limit_that_no_text_keeps_ends_a_run_of_one_draft_after_one_pass() -> None:
     played = await play(contract=RISKS, k=3, max_drafts=1)
     assert played.delivered.reason == "none of 3 texts kept the contract: no heading “Risks”"
     (decided,) = played.decided
@@ -486,10 +458,15 @@ async def test_a_limit_that_no_text_keeps_ends_the_run_after_one_pass_where_ther
     )
 
 
-async def test_a_contract_that_one_text_keeps_in_the_first_pass_ends_nothing() -> None:
+async def test_a_contract_ends_a_run_where_no_text_keeps_it_or_comes_closer() -> None:
     written = document("# Risks\n\nThird text.")
     played = await play({"synthesizer": written}, contract=RISKS, k=1, max_drafts=1)
     assert (played.delivered.status, played.delivered.violations) == ("converged", ())
+    long = document("word " * 10)
+    roles = dict.fromkeys(("author", "reviser", "synthesizer"), long)
+    played = await play(roles, contract=Contract(max_words=2), max_drafts=1)
+    assert played.delivered.reason.startswith("none of ")
+    assert played.delivered.reason.endswith("kept the contract: 10 words, at most 2 allowed")
 
 
 @pytest.mark.parametrize(
@@ -509,14 +486,6 @@ async def test_a_contract_that_texts_come_closer_to_ends_nothing(
 ) -> None:
     played = await play(written, contract=contract, passes=2, max_drafts=1)
     assert played.delivered.reason == "2 passes were run, the most allowed"
-
-
-async def test_a_length_that_no_text_comes_closer_to_ends_the_run() -> None:
-    long = document("word " * 10)
-    roles = dict.fromkeys(("author", "reviser", "synthesizer"), long)
-    played = await play(roles, contract=Contract(max_words=2), max_drafts=1)
-    assert played.delivered.reason.startswith("none of ")
-    assert played.delivered.reason.endswith("kept the contract: 10 words, at most 2 allowed")
 
 
 async def test_no_challenger_is_further_from_a_limit_of_length_than_a() -> None:
@@ -547,10 +516,13 @@ async def test_a_text_that_breaks_fewer_limits_goes_on_without_a_judge() -> None
     assert not played.asked("judge")
 
 
-async def test_a_line_that_announces_the_text_is_taken_off_without_another_call() -> None:
+async def test_an_announcement_is_taken_off_and_a_repair_for_the_worse_not_heeded() -> None:
     played = await play({"draft/try/0": "Here is the revised text:\n\nFirst text."})
     assert played.of(DraftReady)[0].text == "First text."
     assert "draft/rewrite" not in {request.key for request in played.requests}
+    written = {"draft/try/0": "Two many words.", "draft/repair": "- At most 2 words.\n" * 2}
+    played = await play(written, contract=Contract(max_words=2), passes=1, max_drafts=1)
+    assert played.of(DraftReady)[0].text == "Two many words."
 
 
 @given(k=st.integers(1, MAX_PASSES), passes=st.integers(1, MAX_PASSES), judges=st.integers(2, 9))
@@ -580,9 +552,3 @@ def test_a_draft_that_is_given_need_not_be_written() -> None:
     plans = {"author": 1}, {"author": 3}, {"author": 9}
     low, likely, high = without_drafts(plans, 1)
     assert (low, likely, high["author"] < 9) == ({"author": 0}, {"author": 2}, True)
-
-
-async def test_a_request_to_put_a_text_right_that_makes_it_worse_is_not_heeded() -> None:
-    written = {"draft/try/0": "Two many words.", "draft/repair": "- At most 2 words.\n" * 2}
-    played = await play(written, contract=Contract(max_words=2), passes=1, max_drafts=1)
-    assert played.of(DraftReady)[0].text == "Two many words."

@@ -120,9 +120,7 @@ async def test_where_the_older_half_cannot_be_read_what_was_kept_meets_the_newer
     assert [{*each.values()} for each in last] == [newer] * 2
 
 
-async def test_a_first_draft_that_fresh_judges_prefer_is_delivered_and_not_praised_by_them() -> (
-    None
-):
+async def test_a_first_draft_that_fresh_judges_prefer_is_delivered_without_their_praise() -> None:
     def judge(request: Request) -> str:
         fresh = request.key.startswith("confirmation")
         return vote(*(["First"] if fresh else NEWEST))(request)
@@ -182,7 +180,7 @@ async def test_it_ends_where_later_texts_are_no_longer_ranked_above_it(
         assert (ended_by, reason) == ("review", f"later texts no longer ranked above {where}")
 
 
-async def test_a_text_that_is_written_again_is_the_one_it_was() -> None:
+async def test_a_text_written_again_is_what_it_was_and_one_given_up_not_reviewed_again() -> None:
     def again(request: Request) -> str:
         number = int(request.key.split("/")[1])
         return document(f"Second text, made in {number if number % 2 else 1}.")
@@ -192,9 +190,6 @@ async def test_a_text_that_is_written_again_is_the_one_it_was() -> None:
     played = await play({"judge": judge, "reviser": again}, **UNSEEN | options)
     assert [each.winner for each in played.of(ReviewDecided)] == ["pass 1"] * 3
     assert (played.delivered.ended_by, played.delivered.origin) == ("review", "pass 1")
-
-
-async def test_a_text_that_was_given_up_is_not_reviewed_once_more() -> None:
     script: dict[str, Any] = {"judge": vote("First"), "reviser": document("Second text.")}
     played = await play(script, **UNSEEN | {"passes": 9, "review_every": 2, "k": 3})
     assert {each.reason for each in played.of(CandidateDropped) if each.number > 2} == {"clone"}

@@ -20,16 +20,13 @@ from autoreason.task import Task
 from autoreason.tournament import statements
 
 
-def test_a_verdict_says_what_its_margin_is_worth() -> None:
+def test_a_verdict_says_what_its_margin_is_worth_and_a_survival_counts_towards_the_end() -> None:
     verdict = made_up.verdict(6, 8, 4)
     won = PassDecided(number=1, outcome="decided", winner="AB", streak=0, words=9, verdict=verdict)
     assert statements.decided(won) == (
         "AB wins, A 6 · AB 8 · B 4: 2 points ahead; "
         "judges ranking at random give as much 41 % of the time (3 ballots)"
     )
-
-
-def test_a_survival_counts_towards_the_end() -> None:
     verdict = made_up.verdict(7, 7, 4)
     event = PassDecided(number=2, outcome="decided", winner="A", streak=1, words=9, verdict=verdict)
     sentence = statements.decided(event, k=2)
@@ -49,7 +46,7 @@ def test_a_pass_without_a_panel_says_why() -> None:
     assert statements.decided(nothing) == "inconclusive (1 of 3 valid); A stays"
 
 
-def test_survival_is_set_against_chance() -> None:
+def test_survival_is_set_against_chance_as_are_figures() -> None:
     found = Survival(panels=5, survived=3, expected=2.0, chance=0.31, required_streak=2)
     assert statements.survival(found) == (
         "A survived 3 of 5 panels; judges ranking at random would let it survive 2, "
@@ -59,6 +56,12 @@ def test_survival_is_set_against_chance() -> None:
     few = Survival(panels=2, survived=1, expected=0.7, chance=0.0, required_streak=3)
     assert statements.survival(few).endswith("ranking at random would let it survive 0.7")
     assert "nothing is known" in statements.survival(None)
+    assert shared.by_chance("as much", 0.31, "people").endswith("give as much 31 % of the time")
+    assert "73 % of the time (tau 0.46; chance is 50 %)" in shared.agreement(0.46)
+    assert shared.agreement(None).startswith("unknown")
+    assert "50 % / 25 % / 25 % of 8 (33 % each" in shared.positions((4, 2, 2))
+    unreadable = CritiqueWritten(number=1, critic=0, readable=False)
+    assert "could not be read" in statements.critique(unreadable)
 
 
 @pytest.mark.parametrize(
@@ -140,15 +143,6 @@ RULES = Task(brief="Write.", contract=Contract(max_words=500))
 )
 def test_what_is_known_is_said_and_no_more(said: str, sentence: str) -> None:
     assert said == sentence
-
-
-def test_figures_are_stated_against_chance() -> None:
-    assert shared.by_chance("as much", 0.31, "people").endswith("give as much 31 % of the time")
-    assert "73 % of the time (tau 0.46; chance is 50 %)" in shared.agreement(0.46)
-    assert shared.agreement(None).startswith("unknown")
-    assert "50 % / 25 % / 25 % of 8 (33 % each" in shared.positions((4, 2, 2))
-    unreadable = CritiqueWritten(number=1, critic=0, readable=False)
-    assert "could not be read" in statements.critique(unreadable)
 
 
 def test_a_run_that_began_from_one_of_several_drafts_is_measured_against_that_one() -> None:

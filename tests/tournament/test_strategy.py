@@ -224,7 +224,7 @@ def test_prompts_of_ones_own_are_never_replaced() -> None:
 NOTHING = Reply(outcome=Outcome.OK, text=critique(), model="x", schema_refused=True)
 
 
-async def test_what_a_weak_author_leaves_unopposed_is_opposed_by_a_fresh_draft() -> None:
+async def test_a_weak_author_is_opposed_by_a_fresh_draft_unless_no_weakness_was_shown() -> None:
     played = await play_small({"critic": NOTHING, "pass/1/draft/0/try/0": "Another text."})
     assert [r.key for r in played.requests if "pass/1/draft" in r.key] == ["pass/1/draft/0/try/0"]
     ready = [each for each in played.of(CandidateReady) if each.number == 1]
@@ -234,6 +234,9 @@ async def test_what_a_weak_author_leaves_unopposed_is_opposed_by_a_fresh_draft()
     author = next(r for r in played.requests if r.key == "draft/try/0")
     (fresh,) = [r for r in played.requests if r.key == "pass/1/draft/0/try/0"]
     assert fresh.messages == author.messages
+    played = await play_small({"critic": critique()})
+    assert not [r for r in played.requests if "/draft/" in r.key]
+    assert {each.outcome for each in played.decided} == {"unopposed"}
 
 
 async def test_a_revision_that_changes_nothing_is_replaced_whatever_the_author() -> None:
@@ -270,9 +273,3 @@ async def test_so_many_fresh_drafts_at_most_as_the_budget_allows_and_none_worse_
     ]
     end = played.decided[0]
     assert (end.outcome, end.reason) == ("unopposed", "two critics found nothing to fix")
-
-
-async def test_a_model_that_shows_no_weakness_survives_without_a_vote() -> None:
-    played = await play_small({"critic": critique()})
-    assert not [r for r in played.requests if "/draft/" in r.key]
-    assert {each.outcome for each in played.decided} == {"unopposed"}

@@ -153,13 +153,10 @@ def test_a_unanimous_favourite_wins(votes: Votes, rule: str) -> None:
 # ---- how many judges ---------------------------------------------------------------------------
 
 
-def test_a_panel_without_early_stop_asks_all_at_once() -> None:
+def test_a_panel_without_early_stop_asks_all_at_once_and_an_invalid_seat_uses_up_a_place() -> None:
     assert next_wave((), A_B_AB, "borda", judges=3, early_stop=False) == 3
     assert next_wave((("A", "B", "AB"),), A_B_AB, "borda", judges=3, early_stop=False) == 2
     assert next_wave((("A", "B", "AB"),) * 3, A_B_AB, "borda", judges=3, early_stop=False) == 0
-
-
-def test_an_invalid_seat_uses_up_a_place() -> None:
     votes = [("A", "B", "AB"), ("B", "A", "AB")]
     assert next_wave(tuple(votes), A_B_AB, "borda", judges=3) == 1
     assert next_wave(tuple(votes), A_B_AB, "borda", judges=3, invalid_seats=1) == 0

@@ -326,13 +326,15 @@ async def failure(examiner: ProgramExaminer, program: str, *tests: str, setup: s
     return await first_failure(examiner, doubling(*tests, setup=setup), program)
 
 
-async def test_a_program_that_cannot_be_loaded_is_told_its_own_traceback(
-    examiner: ProgramExaminer,
-) -> None:
+async def test_what_cannot_be_loaded_or_does_not_return_is_told(examiner: ProgramExaminer) -> None:
     failed = await failure(examiner, "def double(x):\n")
     assert failed.memory is None
     assert failed.trace.startswith('  File "solution.py", line 1\n')
     assert "IndentationError: expected an indented block" in failed.trace
+    failed = await failure(examiner, "import os\ndef double(x): os._exit(1)")
+    assert failed.got == "double(3) did not return"
+    failed = await failure(examiner, "def double(x): pass")
+    assert failed.got == "double(3) returned None"
 
 
 @pytest.mark.parametrize("broken", ["tests", "program"])
@@ -371,7 +373,7 @@ async def test_lines_of_the_tests_are_not_called_lines_of_the_program(
     assert failed.expected == "assert f(1) == 2"
 
 
-async def test_what_was_expected_is_told_only_where_the_test_does_not_say_it_alone(
+async def test_what_was_expected_is_told_where_the_test_does_not_say_it_and_a_long_one_short(
     examiner: ProgramExaminer,
 ) -> None:
     failed = await failure(examiner, "def double(x): return x", "assert double(3) == 6\n")
@@ -379,18 +381,6 @@ async def test_what_was_expected_is_told_only_where_the_test_does_not_say_it_alo
     both = "assert double(0) == 0\nassert double(3) == 6"
     failed = await failure(examiner, "def double(x): return x", both)
     assert failed.expected == "assert double(3) == 6"
-
-
-async def test_a_call_without_an_end_is_told_as_one(examiner: ProgramExaminer) -> None:
-    failed = await failure(examiner, "import os\ndef double(x): os._exit(1)")
-    assert failed.got == "double(3) did not return"
-    failed = await failure(examiner, "def double(x): pass")
-    assert failed.got == "double(3) returned None"
-
-
-async def test_a_long_assert_is_told_whole_once_and_short_in_a_row(
-    examiner: ProgramExaminer,
-) -> None:
     test = f"assert double({'1 + ' * 200}1) == {'2 + ' * 200}2"
     failed = await failure(examiner, "def double(x): return [x] * 200", test)
     assert failed.input == test
@@ -574,12 +564,11 @@ async def test_functions_are_seen_without_a_sandbox_too() -> None:
     await sandbox.close()
 
 
-async def test_a_function_is_called_once_an_input(examiner: ProgramExaminer) -> None:
+async def test_a_program_reads_each_input_by_itself_and_a_function_is_called_once_an_input(
+    examiner: ProgramExaminer,
+) -> None:
     seen = await observed(examiner, doubling(), DOUBLING, "double(2)", "double('ab')", "double({})")
     assert seen == ["4", "'abab'", "!TypeError"]
-
-
-async def test_a_program_reads_each_input_by_itself(examiner: ProgramExaminer) -> None:
     assert await observed(examiner, adding(), ADDING, "1 2\n", "3 4 5\n", "x\n") == [
         "3",
         "12",
@@ -625,14 +614,11 @@ async def test_a_program_that_cannot_be_called_fails_on_every_input(
     )
 
 
-async def test_a_program_that_replaces_built_in_functions_is_seen_all_the_same(
+async def test_a_program_that_replaces_built_ins_or_returns_much_is_seen_all_the_same(
     examiner: ProgramExaminer,
 ) -> None:
     program = "def double(x): return 2 * x\nlen = sorted = str = map = repr = None\n"
     assert await observed(examiner, doubling(), program, "double([1])") == ["[1, 1]"]
-
-
-async def test_what_is_seen_takes_little_room(examiner: ProgramExaminer) -> None:
     seen = (await examiner.observe(doubling(), DOUBLING, ["double('x' * 10**6)"])).observations
     assert len(seen[0].value) < 300
 

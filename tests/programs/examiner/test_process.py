@@ -395,14 +395,11 @@ def kept() -> Path:
     return path
 
 
-def test_a_set_is_found_again_by_its_digest() -> None:
+def test_a_set_is_found_again_by_its_digest_and_read_by_its_owner_alone() -> None:
     digest = save_set(PROBLEMS)
     assert load_set(digest) == PROBLEMS
     assert save_set(PROBLEMS) == digest
     assert kept().name == f"{digest}.jsonl"
-
-
-def test_only_its_owner_may_read_it() -> None:
     save_set(PROBLEMS)
     assert stat.S_IMODE(kept().stat().st_mode) == 0o600
 

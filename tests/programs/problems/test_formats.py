@@ -67,17 +67,12 @@ def test_humaneval_shows_its_docstrings_examples_and_hides_its_check() -> None:
     assert "`half`" in problem.statement
     assert problem.starter in problem.statement
     assert holds(problem)
-
-
-def test_an_example_that_the_tests_contradict_is_not_shown_as_a_test() -> None:
+    # What the tests contradict is not shown as one.
     assert "half(8)" in humaneval()["prompt"]
-    assert not any("half(8)" in test.code for test in read_humaneval(humaneval()).public_tests)
-
-
-def test_humaneval_goes_round_under_other_names() -> None:
+    # It goes round under other names.
     record = humaneval()
     record["id"], record["solution"] = record.pop("task_id"), record.pop("canonical_solution")
-    assert read_humaneval(record | {"kind": "function"}) == read_humaneval(humaneval())
+    assert read_humaneval(record | {"kind": "function"}) == problem
 
 
 def test_an_example_with_names_that_nobody_defines_is_left_out() -> None:
@@ -109,9 +104,7 @@ def test_mbpp_shows_its_first_assert_and_hides_the_others() -> None:
     assert problem.public_tests[0].code in problem.statement
     assert problem.private_tests[0].code not in problem.statement
     assert holds(problem)
-
-
-def test_the_hand_checked_edition_has_no_challenge_tests_that_fit() -> None:
+    # The edition checked by hand has no challenge tests that fit.
     record = mbpp(prompt="Write it.", test_imports=["import math"])
     del record["text"], record["test_setup_code"]
     problem = read_mbpp(record)
@@ -285,16 +278,6 @@ def test_limits_for_compiled_languages_are_never_under_ours(limit: Any, seconds:
     assert read_contest(contest()).memory_limit_mb == 512
 
 
-class Evil:
-    """Leaves a folder behind wherever it is unpickled."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def __reduce__(self) -> Any:
-        return os.mkdir, (str(self.folder),)
-
-
 def test_a_program_is_asked_for_by_tests_of_what_is_printed() -> None:
     problem = read_livecodebench(livecodebench())
     assert (problem.id, problem.title, problem.difficulty) == ("abc900_a", "Twice", "easy")
@@ -340,11 +323,15 @@ def test_what_is_no_packed_text_is_refused(given: object) -> None:
 
 
 def test_a_pickle_that_would_run_something_runs_nothing(tmp_path: Path) -> None:
-    evil = Evil(tmp_path / "left")
+    class Evil:
+        def __reduce__(self) -> Any:
+            return os.mkdir, (str(tmp_path / "left"),)
+
+    evil = Evil()
     for value in (evil, [evil], {"[]": evil}):
         with pytest.raises(InvalidInput, match="cannot be unpacked"):
             read_livecodebench(livecodebench(private_test_cases=pickled(value)))
-    assert not evil.folder.exists()
+    assert not (tmp_path / "left").exists()
 
 
 def test_a_bomb_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -388,17 +375,12 @@ def test_a_record_is_known_by_its_fields(record: Record, name: str | None) -> No
     assert format_of(record) == name
 
 
-def test_formats_may_be_mixed(read: Any) -> None:
-    found = read(lines(own(), contest(), humaneval(), mbpp(), livecodebench()))
-    assert len(found.problems) == 5
-    assert found.format == "CodeContests, HumanEval, LiveCodeBench, MBPP, autoreason"
-    assert found.broken == ()
-
-
-def test_what_is_read_can_be_written_and_read_again(read: Any) -> None:
+def test_formats_may_be_mixed_and_what_is_read_can_be_written_and_read_again(read: Any) -> None:
     found = read(
         lines(own(), contest(), humaneval(), mbpp(), livecodebench(), method(question_id="m"))
     )
+    assert (len(found.problems), found.broken) == (6, ())
+    assert found.format == "CodeContests, HumanEval, LiveCodeBench, MBPP, autoreason"
     again = read(encode_set(found.problems))
     assert again.problems == found.problems
     assert again.digest == found.digest == set_digest(found.problems)
@@ -437,9 +419,6 @@ def test_a_broken_line_is_told_and_the_rest_is_used(read: Any) -> None:
         "line 7: this is not a problem in a known format",
         "line 8: this is not a problem in a known format",
     ]
-
-
-def test_a_first_line_that_is_broken_hides_no_other(read: Any) -> None:
     found = read(lines('{"id": "torn', own()))
     assert (found.broken[0].line, len(found.problems)) == (1, 1)
 
@@ -539,22 +518,14 @@ def test_the_page_shows_problems_that_can_be_used(tmp_path: Path) -> None:
 
 def test_every_way_to_write_a_test_is_the_same_test() -> None:
     pairs = read_native(own())
-    objects = read_native(own(public_tests=[{"input": "2\n", "output": "4\n"}]))
-    assert pairs == objects
-
-
-def test_notes_of_others_are_not_kept() -> None:
-    assert read_native(
-        own(contest="12", wrong_solutions=[{"code": "x"}], author="me")
-    ) == read_native(own())
+    assert pairs == read_native(own(public_tests=[{"input": "2\n", "output": "4\n"}]))
+    notes = {"contest": "12", "wrong_solutions": [{"code": "x"}], "author": "me"}
+    assert pairs == read_native(own(**notes)), "notes of others are not kept"
 
 
 @pytest.mark.parametrize("data", [b"{}\n", b"nonsense", b"\xff\n", b'{"id":"x","statement":3}\n'])
-def test_a_damaged_copy_is_refused(data: bytes) -> None:
+def test_a_damaged_copy_is_refused_and_any_checked_like_other_problems(data: bytes) -> None:
     with pytest.raises(InvalidInput, match="damaged"):
         decode_set(data)
-
-
-def test_a_copy_that_was_tampered_with_is_checked_like_any_problem() -> None:
     with pytest.raises(InvalidInput, match="no tests"):
         decode_set(b'{"id":"x","statement":"y"}\n')

@@ -91,24 +91,17 @@ def test_whatever_a_sample_looks_like_it_can_be_varied(samples: list[str], seed:
     assert not set(samples) & set(made)
 
 
-def test_other_seeds_give_other_inputs() -> None:
-    problem = function("assert f([3, 1, 2], 'abc') == 1")
-    assert make_inputs(problem, 1) != make_inputs(problem, 2)
-
-
-def _kinds(values: object) -> set[type]:
-    assert isinstance(values, list | dict)
-    return set(map(type, values))
-
-
-def test_arguments_keep_their_types() -> None:
+def test_arguments_keep_their_types_and_letters_and_differ_by_seed() -> None:
     problem = function("assert f([3, 1, 2], 'abc', (1, 2.5), {'a': 1}, True) == 1")
     for numbers, text, pair, counts, flag in arguments(make_inputs(problem, 1)):
-        assert _kinds(numbers) <= {int}
+        assert {type(each) for each in numbers} <= {int}  # type: ignore[attr-defined]
         assert type(text) is str
         assert [type(each) for each in pair] == [int, float]  # type: ignore[attr-defined]
-        assert _kinds(counts) <= {str}
+        assert {type(each) for each in counts} <= {str}  # type: ignore[attr-defined]
         assert type(flag) is bool
+    assert make_inputs(problem, 1) != make_inputs(problem, 2)
+    made = arguments(make_inputs(function("assert f('0110') == 6", "assert f('1') == 1"), 1))
+    assert all(set(text) <= set("01") for (text,) in made)  # type: ignore[call-overload]
 
 
 def test_a_number_that_is_a_length_mostly_stays_one() -> None:
@@ -134,11 +127,6 @@ def test_edge_cases_are_among_them() -> None:
     assert any(len(set(numbers)) < len(numbers) for numbers in made)  # type: ignore[arg-type, call-overload]
 
 
-def test_letters_are_those_of_the_examples() -> None:
-    made = arguments(make_inputs(function("assert f('0110') == 6", "assert f('1') == 1"), 1))
-    assert all(set(text) <= set("01") for (text,) in made)  # type: ignore[call-overload]
-
-
 @pytest.mark.parametrize(
     ("test", "form"),
     [
@@ -146,19 +134,13 @@ def test_letters_are_those_of_the_examples() -> None:
         ("assert math.isclose(f(2), 1.5, rel_tol=0.001)", "'%.3g' % (f("),
         ("assert not f(10)", "f("),
         ("x = f(10)\nassert x == 1", "f("),
+        ("assert Solution().f(1, 2) == 3", "Solution().f("),
     ],
 )
 def test_what_a_test_ignores_of_a_value_is_ignored_here(test: str, form: str) -> None:
-    made = make_inputs(function(test), 1)
+    made = make_inputs(function(test, name="Solution" if "Solution" in test else "f"), 1)
     assert made
     assert all(each.startswith(form) for each in made)
-
-
-def test_methods_are_called_like_functions() -> None:
-    problem = function("assert Solution().add(1, 2) == 3", name="Solution")
-    made = make_inputs(problem, 1)
-    assert made
-    assert all(each.startswith("Solution().add(") for each in made)
 
 
 @pytest.mark.parametrize(
@@ -181,20 +163,14 @@ def test_where_nothing_is_known_there_are_none(problem: Assignment) -> None:
     assert make_inputs(problem, 1) == ()
 
 
-def test_what_announces_a_length_stays_true() -> None:
+def test_what_announces_a_length_a_grid_or_cases_stays_true() -> None:
     for made in make_inputs(stdio("3\n4 3 1\n", "2\n4 7\n"), 1):
         count, numbers = made.splitlines()
         assert len(numbers.split()) == int(count)
-
-
-def test_rows_of_a_grid_stay_as_long_as_announced() -> None:
     for made in make_inputs(stdio("2 3\nABC\nDEF\n", "3 4\nAAAA\nABCA\nAAAA\n"), 1):
         first, *rows = made.splitlines()
         assert first == f"{len(rows)} {len(rows[0])}"
         assert len(set(map(len, rows))) == 1
-
-
-def test_cases_are_counted_and_each_keeps_its_form() -> None:
     for made in make_inputs(stdio("2\n3\n1 4 2\n2\n2 4\n"), 1):
         cases, *lines = made.splitlines()
         assert len(lines) == 2 * int(cases)

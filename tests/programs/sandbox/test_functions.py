@@ -389,13 +389,6 @@ async def test_a_list_stays_a_list_whatever_it_is_changed_to(sandbox: Sandbox, f
     assert result.status == PASSED, result
 
 
-async def test_every_exception_of_the_programs_tells_its_own_lines(sandbox: Sandbox) -> None:
-    program = "def f(x): return 1 / x\ndef g(x): return x[0]"
-    tests = "try: f(0)\nfinally:\n    try: g([])\n    except IndexError: pass"
-    result = await run_tests(sandbox, program, tests)
-    assert "return 1 / x" in result.report["trace"]
-
-
 @pytest.mark.parametrize(
     ("program", "end_reason"),
     [
@@ -434,17 +427,10 @@ async def test_what_python_has_under_a_name_never_comes_from_the_program(
     assert result.status == (PASSED if value == "None" else FAILED), "as it is called"
 
 
-async def test_a_module_that_tests_use_and_nobody_has_is_not_held_against_the_program(
-    sandbox: Sandbox,
-) -> None:
+async def test_what_cannot_be_tested_is_not_held_against_the_program(sandbox: Sandbox) -> None:
     result = await run_tests(sandbox, "this = 1\ndef f(): return 1", "assert f() == this")
     assert result.status == UNUSABLE
     assert result.report["reason"] == "the tests use `this` without importing it"
-
-
-async def test_a_test_that_passes_what_cannot_be_sent_does_not_count_against_the_program(
-    sandbox: Sandbox,
-) -> None:
     result = await run_tests(sandbox, "def f(g): return g(1)", "assert f(lambda x: x) == 1")
     assert result.status == UNUSABLE
     assert result.report["reason"] == "a function cannot be passed to the program"
@@ -480,16 +466,15 @@ async def test_what_cannot_be_sent_is_shown_by_type_and_text(
     assert len(result.report["got"]) < 5000
 
 
-async def test_a_failure_tells_the_line_the_call_and_what_came_back(sandbox: Sandbox) -> None:
+async def test_a_failure_and_an_exception_tell_the_lines_the_call_and_what_came_back(
+    sandbox: Sandbox,
+) -> None:
     result = await run_tests(
         sandbox, "def f(a, b): return [a - b]", "x = 1\nassert f(2, b=x) == [3]"
     )
     assert result.report["line"] == "assert f(2, b=x) == [3]"
     assert result.report["called"] == "f(2, b=1)"
     assert result.report["got"] == "[1]"
-
-
-async def test_an_exception_tells_the_programs_own_lines(sandbox: Sandbox) -> None:
     result = await run_tests(sandbox, "def f(x):\n    return 1 / x", "assert f(0) == 1")
     trace = result.report["trace"]
     assert "return 1 / x" in trace
@@ -498,6 +483,10 @@ async def test_an_exception_tells_the_programs_own_lines(sandbox: Sandbox) -> No
     result = await run_tests(sandbox, "x = 1\ny = x.z", "assert f(0) == 1")
     assert "y = x.z" in result.program.stderr.decode()
     assert "sandbox/rpc" not in result.program.stderr.decode()
+    program = "def f(x): return 1 / x\ndef g(x): return x[0]"
+    tests = "try: f(0)\nfinally:\n    try: g([])\n    except IndexError: pass"
+    result = await run_tests(sandbox, program, tests)
+    assert "return 1 / x" in result.report["trace"]
 
 
 async def test_tests_too_long_for_a_program_come_as_data(sandbox: Sandbox) -> None:

@@ -336,9 +336,7 @@ def idle_shares(*timers: IdleTimer) -> list[str]:
 
 
 @on_linux
-def test_where_nothing_is_known_of_a_process_the_clock_runs_as_fast_as_the_machine_is_free() -> (
-    None
-):
+def test_of_an_unknown_process_the_clock_runs_as_fast_as_the_machine_is_free() -> None:
     unknown = IdleTimer()
     unknown.add(None, since=10.0)
     assert 0 < unknown.update() <= 10.1

@@ -43,7 +43,9 @@ def fill_in(folder: Path, counts: dict[str, tuple[int, int]]) -> Path:
     return folder / "results.csv"
 
 
-def test_a_plan_is_blind_and_complete(plan: AbPlan, result: Result, tmp_path: Path) -> None:
+def test_a_plan_is_blind_complete_and_not_written_over(
+    plan: AbPlan, result: Result, tmp_path: Path
+) -> None:
     assert read_plan(tmp_path / "test") == plan
     assert len({arm.text for arm in plan.arms}) == 3
     assert {arm.chosen for arm in plan.arms} == {"ab", "random"}
@@ -54,6 +56,8 @@ def test_a_plan_is_blind_and_complete(plan: AbPlan, result: Result, tmp_path: Pa
     shown = plan.to_markdown()
     assert all(arm.origin not in shown for arm in plan.arms if arm.origin.startswith("pass"))
     assert f"{plan.sample:,} readers" in plan.conclusion
+    with pytest.raises(InvalidInput, match="has a plan already"):
+        plan.write(str(tmp_path / "test"))
 
 
 def test_a_plan_of_a_run_that_delivered_its_draft_says_so() -> None:
@@ -78,11 +82,6 @@ def test_texts_that_begin_alike_are_shown_from_where_they_differ() -> None:
     assert "“… the sea.”: +" in report.conclusion
     table = report.sections()[0].tables[0].to_text(80)
     assert re.search(r" 25.0 % \(.* to .*\)  \+5.0 \(\+.* to \+.*\)  better\n", table)
-
-
-def test_a_plan_is_not_written_over(plan: AbPlan, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="has a plan already"):
-        plan.write(str(tmp_path / "test"))
 
 
 def test_the_better_text_is_found_and_its_outcome_handed_on(plan: AbPlan, tmp_path: Path) -> None:
@@ -283,7 +282,7 @@ def test_results_that_do_not_fit_are_one_sentence(
         report_ab(file)
 
 
-def test_a_run_with_too_few_texts_is_refused(result: Result, journal: Journal) -> None:
+def test_a_run_with_too_few_texts_or_no_end_is_refused(result: Result, journal: Journal) -> None:
     with pytest.raises(InvalidInput, match=r"has \d different texts; give 2 to \d for `texts`"):
         plan_ab(result, texts=10, journal=journal)
     with pytest.raises(InvalidInput, match="give 2 to"):
@@ -293,6 +292,10 @@ def test_a_run_with_too_few_texts_is_refused(result: Result, journal: Journal) -
             InvalidInput, match=r"short has [01] different texts?; name another run"
         ):
             plan_of(story, "short", 2)
+    paused = refine("Explain tides.", "echo/echo", seed=2, journal=journal, budget={"tokens": 6000})
+    assert not paused.finished
+    with pytest.raises(InvalidInput, match="has no result yet"):
+        plan_ab(paused, texts=2, journal=journal)
 
 
 @pytest.mark.parametrize(
@@ -313,13 +316,6 @@ def test_a_plan_for_the_readers_there_are_says_what_they_can_show() -> None:
     assert sample_size(0.2, found.lift) <= 3000 < sample_size(0.2, found.lift - 0.01)
     with pytest.raises(InvalidInput, match="90 readers of 2 texts show no rise"):
         plan_of(story, "run", 2, base=0.2, readers=90)
-
-
-def test_a_run_that_has_not_ended_is_not_tested(journal: Journal) -> None:
-    paused = refine("Explain tides.", "echo/echo", seed=2, journal=journal, budget={"tokens": 6000})
-    assert not paused.finished
-    with pytest.raises(InvalidInput, match="has no result yet"):
-        plan_ab(paused, texts=2, journal=journal)
 
 
 def told(*texts: str) -> Story:

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tests.studies.certify.judges import Habit, luck, merit
+from tests.studies.certify.judges import Habit, judge, luck, merit
 from tests.tournament.stage import critique
 
-from autoreason.errors import CallFailed, Failure
 from autoreason.exchange import Request
 from autoreason.journal import Journal
-from autoreason.models.doubles import Answer, ScriptedModel
+from autoreason.models.doubles import ScriptedModel
 from autoreason.run.result import StudyResult
 from autoreason.run.studies import advise
 from autoreason.studies.advice_job import AdviceReport
 from autoreason.task import Task
 
 BRIEF = Task(brief="Write a note about the new coffee machine.")
-_TEXT = re.compile(r"^## (\w+)\n\n<<<TEXT \w+>>>\n(.*?)\n<<<END TEXT ", re.DOTALL | re.MULTILINE)
 _GRADE = re.compile(r"Grade (\d+)")
 _WORDS = [f"{start}{end}" for start in "bcdfghklmnprst" for end in ("ana", "olo", "uru", "imi")]
 
@@ -64,21 +61,10 @@ def cast(
 ) -> ScriptedModel:
     """One model for all roles; after so many calls its key is revoked."""
 
-    def answer(request: Request) -> Answer:
-        if most is not None and len(model.requests) > most:
-            return CallFailed(Failure.BAD_KEY, "the key was revoked")
-        if request.role == "critic":
-            return critique("It lacks an example.")
-        if request.role != "judge":
-            return author(request)
-        shown = "\n".join(message.text for message in request.messages)
-        ranked = habit(request, dict(_TEXT.findall(shown)))
-        if isinstance(ranked, str):
-            return ranked
-        return json.dumps({"reasoning": "I looked.", "ranking": " > ".join(ranked)})
+    def others(request: Request) -> str:
+        return critique("It lacks an example.") if request.role == "critic" else author(request)
 
-    model = ScriptedModel(answer)
-    return model
+    return judge(habit, most, others, "scripted/scripted")
 
 
 async def advised(

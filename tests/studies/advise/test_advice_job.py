@@ -114,7 +114,7 @@ async def test_advice_takes_at_most_a_third_of_the_run_it_is_about(
         assert habit is not blind or result.report.advice != "run it"
 
 
-async def test_a_judge_that_goes_by_position_is_found_out_in_eighteen_calls(
+async def test_a_judge_that_goes_by_position_or_gives_no_ballot_is_to_be_replaced(
     journal: Journal,
 ) -> None:
     result = await advised(journal, cast(first_come))
@@ -122,9 +122,6 @@ async def test_a_judge_that_goes_by_position_is_found_out_in_eighteen_calls(
     assert result.calls == 18
     assert "swapped order" in result.report.reason
     assert "--judge-model OTHER" in result.report.command
-
-
-async def test_a_judge_that_gives_no_ballot_is_to_be_replaced(journal: Journal) -> None:
     result = await advised(journal, cast(garbled))
     assert result.report.advice == "another judge"
     assert "valid ballots (0 of 4" in result.report.reason
@@ -147,14 +144,13 @@ async def test_a_draft_that_is_given_is_what_pilots_begin_from(journal: Journal)
     assert result.story.of(PilotFinished)[0].draft == task.draft
 
 
-async def test_of_a_short_run_it_is_said_at_once_that_pilots_cost_as_much(journal: Journal) -> None:
+async def test_a_fact_needs_no_call_and_of_a_short_run_it_is_said_what_pilots_cost(
+    journal: Journal,
+) -> None:
     result = await advised(journal, cast(by_grade), passes=3)
     assert (result.report.advice, result.status, result.calls) == ("undecided", "done", 0)
     assert "pilots that can decide take 21 calls, and the run itself about 23" in result.conclusion
     assert result.report.command == "autoreason run BRIEF -m scripted/scripted"
-
-
-async def test_a_fact_needs_no_call(journal: Journal) -> None:
     result = await advised(journal, cast(by_grade), Task(brief="How many moons has Mars?"))
     assert (result.report.advice, result.calls) == ("one draft", 0)
     estimate = advise.prepare("How many moons has Mars?", "echo/echo").estimate()

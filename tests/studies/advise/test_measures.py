@@ -40,21 +40,15 @@ PAIR = st.tuples(st.booleans(), st.booleans())
 SEEN, MISSED, TURNED = (True, True), (False, False), (True, False)
 
 
-def test_a_fault_is_what_the_certificate_calls_failed() -> None:
+def test_a_fault_is_what_the_certificate_calls_failed_and_a_judge_must_be_read() -> None:
     right: Right = (SEEN, *[MISSED] * 8)
     (defects, *_) = judge_findings(right, ())
     assert defects == measure(DEFECTS, right, "seen in 2 of 18 questions")
     assert find_fault(judge_findings(right, ())) == (
         "the judge failed planted defects (seen in 2 of 18 questions)"
     )
-
-
-def test_a_judge_who_goes_by_position_is_told_by_its_swapped_answers() -> None:
     assert "swapped order (0 of 9" in find_fault(judge_findings((TURNED,) * 9, ()))
     assert find_fault(judge_findings((TURNED,) * 5 + (SEEN,) * 4, ())) == ""
-
-
-def test_a_judge_must_be_read() -> None:
     assert "valid ballots (0 of 4 ballots" in find_fault(judge_findings((), (False,) * 4))
     assert not may_fail((), (False,) * 4, 7), "nothing more is asked"
     assert may_fail((), (True, False), 8)
@@ -125,13 +119,10 @@ def test_endings_have_chances_that_add_up(share: float, number: int) -> None:
     assert isclose(found.run_it + found.do_not + found.undecided, 1, rel_tol=1e-9)
 
 
-def test_the_rule_has_the_operating_points_it_was_chosen_for() -> None:
+def test_the_rule_has_the_operating_points_it_was_chosen_for_also_with_many_records() -> None:
     measured = {0.5: 0.12, 0.6: 0.25, 0.7: 0.46, 0.8: 0.70, 0.9: 0.92}
     for share, gain in measured.items():
         assert operating_line(share, (2,) * 5).run_it == pytest.approx(gain, abs=0.01)
-
-
-def test_many_records_are_weighed_together_as_closely_as_few() -> None:
     few, many = operating_line(0.7, (7,) * 6, 6), operating_line(0.7, (7,) * 7, 7)
     assert few.run_it < many.run_it < few.run_it + 0.1
 
@@ -148,12 +139,9 @@ async def read(script: dict[str, object], **options: object) -> Pilot:
     return read_pilot("pilot 1", build_story(played.events))
 
 
-async def test_a_pilot_counts_its_confirmation() -> None:
+async def test_a_pilot_counts_its_confirmation_or_its_draft_against_the_run() -> None:
     found = await read({"judge": vote("Third", "Second", "First")})
     assert (found.judges, found.prefer, found.note) == (7, 7, "")
-
-
-async def test_a_pilot_that_keeps_its_draft_counts_against_the_run() -> None:
     found = await read({})
     assert (found.judges, found.prefer) == (2, 1)
     assert found.note == "the result is the draft, which counts as 1 of 2"

@@ -103,12 +103,19 @@ def garbled(request: Request, texts: Mapping[str, str]) -> str:
     return "Both have their merits."
 
 
-def judge(habit: Habit, most: int | None = None) -> ScriptedModel:
-    """A model with this habit; after so many calls its key is revoked."""
+def judge(
+    habit: Habit,
+    most: int | None = None,
+    others: Callable[[Request], str] | None = None,
+    address: str = ADDRESS,
+) -> ScriptedModel:
+    """A model with this habit, and others in other roles; after so many calls its key is revoked."""
 
     def answer(request: Request) -> Answer:
         if most is not None and len(model.requests) > most:
             return CallFailed(Failure.BAD_KEY, "the key was revoked")
+        if others and request.role != "judge":
+            return others(request)
         # Asked once more, a judge is shown the texts further up.
         output = "\n".join(message.text for message in request.messages)
         ranked = habit(request, dict(_TEXT.findall(output)))
@@ -116,7 +123,7 @@ def judge(habit: Habit, most: int | None = None) -> ScriptedModel:
             return ranked
         return json.dumps({"reasoning": "I looked at both.", "ranking": " > ".join(ranked)})
 
-    model = ScriptedModel(answer, address=ADDRESS)
+    model = ScriptedModel(answer, address=address)
     return model
 
 

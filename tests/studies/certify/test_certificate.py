@@ -251,21 +251,18 @@ def test_what_cannot_be_certified_is_refused(options: dict[str, object], output:
         check()
 
 
-async def test_asking_twice_about_a_pair_does_not_make_it_two() -> None:
-    once, twice = [await certified(erratic, repeats=repeats) for repeats in (1, 2)]
-    assert [each.n for each in once.findings[:3]] == [24, 24, 24]
-    assert [each.n for each in twice.findings[:3]] == [24, 24, 24]
-    assert (once.repeats, twice.repeats) == (1, 2)
-    assert "of 96 ballots" in twice.findings[0].statement
-
-
-async def test_repeats_compare_like_with_like() -> None:
+async def test_repeats_compare_like_with_like_and_do_not_make_one_pair_two() -> None:
     certificate = await certified(ideal, repeats=3)
     assert certificate.verdict == "passed"
     message = {each.name: each.statement for each in certificate.findings}
     assert message["repeatability"] == "72 of 72 answers were the same again"
     assert message["swapped order"] == "72 of 72 answers were the same when swapped"
     assert message["injection"] == "of 72 spoiled texts 0 rose and 0 fell"
+    once, twice = [await certified(erratic, repeats=repeats) for repeats in (1, 2)]
+    assert [each.n for each in once.findings[:3]] == [24, 24, 24]
+    assert [each.n for each in twice.findings[:3]] == [24, 24, 24]
+    assert (once.repeats, twice.repeats) == (1, 2)
+    assert "of 96 ballots" in twice.findings[0].statement
 
 
 async def test_the_page_gives_every_verdict_with_its_interval_and_rule() -> None:
@@ -288,7 +285,7 @@ async def test_the_page_says_why_something_is_not_shown() -> None:
     assert "48 without a ballot" in page
 
 
-def test_the_newest_certificate_of_a_judge_is_found_again() -> None:
+def test_the_newest_certificate_of_a_judge_on_its_own_server_is_found_again() -> None:
     assert find_certificate("openai/gpt") is None
     assert all_certificates() == []
     write_certificate(stored(run="one"))
@@ -296,12 +293,9 @@ def test_the_newest_certificate_of_a_judge_is_found_again() -> None:
     assert find_certificate("openai/gpt") == stored(run="two")
     assert all_certificates() == [stored(run="two")]
     assert [path.suffix for path in certificates_folder().iterdir()] == [".json"]
-
-
-def test_the_same_model_on_another_server_is_another_judge() -> None:
-    write_certificate(stored(base_url="http://127.0.0.1:8000/v1"))
-    assert find_certificate("openai/gpt") is None
-    assert find_certificate("openai/gpt", "http://127.0.0.1:8000/v1") is not None
+    write_certificate(stored("a/own", base_url="http://127.0.0.1:8000/v1"))
+    assert find_certificate("a/own") is None
+    assert find_certificate("a/own", "http://127.0.0.1:8000/v1") is not None
 
 
 def test_a_certificate_is_for_its_user_alone() -> None:

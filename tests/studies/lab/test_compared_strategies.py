@@ -36,7 +36,9 @@ from autoreason.task import Task
 NO_BALLOT = priced("I would rather not say.")
 
 
-async def test_all_strategies_begin_from_the_same_draft(journal: Journal) -> None:
+async def test_all_strategies_begin_from_the_same_draft_or_from_the_one_given(
+    journal: Journal,
+) -> None:
     result, model = await compared(journal, comparing("critique_revise", "single", "improve"))
     for number in (1, 2):
         draft = story_of(journal, result, f"draft {number}").text
@@ -45,9 +47,6 @@ async def test_all_strategies_begin_from_the_same_draft(journal: Journal) -> Non
             assert begun is not None
             assert begun.text == draft
     assert model.asked.count("draft/try/0") == 2
-
-
-async def test_a_given_draft_is_where_all_begin(journal: Journal) -> None:
     given = Task(brief=TASK.brief, draft="The draft that was given.")
     result, model = await compared(journal, comparing("improve", "single", task=given))
     assert "draft/try/0" not in model.asked

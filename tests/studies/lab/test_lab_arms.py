@@ -97,12 +97,9 @@ def test_a_capped_tournament_did_not_converge_and_its_judges_may_be_why() -> Non
     assert found("revised", a_cell("revised", "B", status="capped"))[CONVERGENCE] == (0, 0, None)
 
 
-def test_challengers_that_repeat_texts_are_a_weak_model() -> None:
+def test_a_weak_model_repeats_texts_and_overfitted_programs_fail_private_tests_only() -> None:
     weak, strong = a_cell("contest", "A A", clones=2), a_cell("contest", "A A", 2, clones=1)
     assert found("contest", weak, strong)[WEAK] == (1, 2, 1)
-
-
-def test_programs_that_fail_private_tests_only_are_overfitted() -> None:
     events = (
         *(solved("p1", private=WRONG), solved("p1", public=WRONG, private=WRONG)),
         solved("p1", private=None),

@@ -18,31 +18,27 @@ def names(found: Suite) -> list[list[str]]:
     return [[cell.part for cells in group for cell in cells] for group in groups(found)]
 
 
-def test_arms_of_a_repeat_share_a_draft_and_a_panel(tmp_path: Path) -> None:
+def test_arms_of_a_repeat_share_a_draft_and_a_panel_as_do_comparisons_of_the_same(
+    tmp_path: Path,
+) -> None:
     assert names(suite(tmp_path)) == [
         ["1/draft/1", "1/single/1", "1/revised/1", "1/panel/1"],
         ["1/draft/2", "1/single/2", "1/revised/2", "1/panel/2"],
     ]
+    text = USUAL + "  - {name: again, question: Once more, arms: [single, revised]}\n"
+    assert names(suite(tmp_path, text)) == names(suite(tmp_path))
 
 
-def test_a_draft_depends_on_its_author_alone(tmp_path: Path) -> None:
+def test_a_draft_depends_on_its_author_alone_and_an_arm_may_write_its_own(tmp_path: Path) -> None:
     text = USUAL.replace("strategy: single", "passes: 2")
     other = text.replace("passes: 2", "passes: 5, critic_model: echo/b")
     assert names(suite(tmp_path, other)) == names(suite(tmp_path, text))
     author = USUAL.replace("strategy: single", "strategy: single, author_model: echo/b")
     assert names(suite(tmp_path, author))[0][:2] == ["1/draft-1/1", "1/draft-2/1"]
-
-
-def test_an_arm_may_write_its_own_draft(tmp_path: Path) -> None:
     text = USUAL.replace("strategy: single", "strategy: single, draft: own")
     (group, _) = groups(suite(tmp_path, text))
     assert group.draft_of("single") is None
     assert group.draft_of("revised") == group.drafts[0]
-
-
-def test_two_comparisons_of_the_same_arms_have_one_panel(tmp_path: Path) -> None:
-    text = USUAL + "  - {name: again, question: Once more, arms: [single, revised]}\n"
-    assert names(suite(tmp_path, text)) == names(suite(tmp_path))
 
 
 def test_cells_are_numbered_in_order_and_added_repeats_come_last(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def trees() -> list[TrajectoryTree]:
     return list(trajectory_trees(a_suite(), CELLS))
 
 
-def test_repeats_share_nodes_until_their_winners_differ() -> None:
+def test_repeats_share_nodes_until_their_winners_differ_and_ends_are_known() -> None:
     assert [(each.task, each.arm) for each in trees()] == [
         ("free", "contest"),
         ("short", "contest"),
@@ -81,9 +81,6 @@ def test_repeats_share_nodes_until_their_winners_differ() -> None:
     assert nodes["B AB"].repeats == (1, 2)
     assert (nodes["B AB"].drift, nodes["B AB"].words) == (1.5, 145.0)
     assert (nodes["B AB B"].drift, nodes["B AB A A"].drift, nodes["A A"].drift) == (2.5, 1.5, 0)
-
-
-def test_ends_are_known() -> None:
     tree = trees()[0]
     ends = {" ".join(node.way): (node.ended, node.converged) for node in tree.nodes if node.ended}
     assert ends == {"A A": ((3,), (3,)), "B AB A A": ((1,), (1,)), "B AB B": ((2,), ())}

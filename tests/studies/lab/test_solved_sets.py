@@ -37,7 +37,7 @@ def ends(found: Estimate) -> tuple[float | None, ...]:
     return found.value, found.low, found.high
 
 
-def test_shares_are_over_problems_with_exact_intervals() -> None:
+def test_shares_are_over_problems_and_public_tests_decide_where_there_are_no_private() -> None:
     results = [
         solved(f"p{n}", public=verdict(n <= 8), private=verdict(n <= 6)) for n in range(1, 11)
     ]
@@ -47,6 +47,11 @@ def test_shares_are_over_problems_with_exact_intervals() -> None:
     assert ends(arm.shares["overfitted"]) == pytest.approx(ends(exact_share(2, 8)))
     assert arm.verdicts == {"accepted": 6, "wrong_answer": 4}
     assert (arm.spent.calls, arm.spent.cost) == (60, None)
+    results = [solved("p1", private=None), solved("p2", public=WRONG, private=None)]
+    results = [replace(each, private_tests=0) for each in results]
+    (arm,) = set_report(results, assignments(2, private=0)).arms
+    assert arm.means["passed_private"] is None
+    assert arm.means["passed"] == 0.5
 
 
 def test_recovery_counts_only_problems_whose_first_attempt_failed() -> None:
@@ -66,14 +71,6 @@ def test_recovery_counts_only_problems_whose_first_attempt_failed() -> None:
     ]
     (pair,) = set_report(results, assignments(4)).recovery
     assert (pair.units, pair.wins, pair.losses) == (3, 2, 0)
-
-
-def test_without_private_tests_the_public_ones_decide() -> None:
-    results = [solved("p1", private=None), solved("p2", public=WRONG, private=None)]
-    results = [replace(each, private_tests=0) for each in results]
-    (arm,) = set_report(results, assignments(2, private=0)).arms
-    assert arm.means["passed_private"] is None
-    assert arm.means["passed"] == 0.5
 
 
 @pytest.mark.parametrize(

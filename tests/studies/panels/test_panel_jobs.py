@@ -110,11 +110,6 @@ def fences(text: str) -> int:
     return sum(line.lstrip().startswith(("```", "~~~")) for line in text.splitlines())
 
 
-def first_whole(text: str) -> str:
-    """What stands up to the first sentence that is not a heading, or to the end of the block it opens."""
-    return cut(text, 0)
-
-
 @given(_texts, st.integers(min_value=0, max_value=60))
 @example("```\na. b\n```\n\nc", 1)
 @example("# a\n\nb c d. e", 1)
@@ -127,7 +122,9 @@ def test_a_cut_text_is_a_tidy_beginning_of_the_whole(text: str, most: int) -> No
     assert not rest or rest[0].isspace()
     assert not rest or rest.lstrip(" \t")[0] == "\n" or re.search(r"[.!?…][\"'”’)\]*_]*\Z", kept)
     assert fences(kept) % 2 == 0
-    assert count_words(kept) <= most or kept == first_whole(text)
+    assert count_words(kept) <= most or kept == cut(text, 0), (
+        "up to a sentence, or the end of the block it opens"
+    )
     last = kept.splitlines()[-1]
     only_headings = all(line.startswith("#") or not line for line in whole.splitlines())
     assert only_headings or not rest or not last.startswith("#")
@@ -137,7 +134,7 @@ def test_a_cut_text_is_a_tidy_beginning_of_the_whole(text: str, most: int) -> No
 def test_no_text_is_longer_than_the_shortest_unless_its_beginning_is(given: dict[str, str]) -> None:
     shortest = min(count_words(text) for text in given.values())
     for name, kept in cut_to_equal_length(given).items():
-        assert count_words(kept) <= shortest or kept == first_whole(given[name])
+        assert count_words(kept) <= shortest or kept == cut(given[name], 0)
 
 
 def test_of_all_lengths_the_one_at_which_texts_differ_least_is_taken() -> None:
@@ -156,10 +153,6 @@ ENTRIES = make_entries(TEXTS)
 TASK = Task(brief="Write one sentence.", entries=ENTRIES)
 JUDGING: dict[str, Any] = {"judge": vote("Beta", "Alpha", "Gamma")}
 DEAD: dict[str, Any] = {"judge": "I would rather not say."}
-
-
-def judging(**changes: Any) -> Any:
-    return settings(job=Judge(), **{"judges": 3, **changes})
 
 
 async def test_every_judge_sees_every_text_under_labels_of_its_own() -> None:
@@ -224,7 +217,9 @@ async def test_a_mixed_panel_takes_its_models_in_turn_and_both_orders_by_one(
 async def test_dead_judges_pause_the_panel_and_others_may_take_their_place(
     journal: Journal,
 ) -> None:
-    paused = await start_run(journal, Breaking(DEAD), task=TASK, settings=judging())
+    paused = await start_run(
+        journal, Breaking(DEAD), task=TASK, settings=settings(job=Judge(), judges=3)
+    )
     assert paused.status == "panel_failed"
     assert "0 of 3 rankings could be read" in paused.reason
 
@@ -273,8 +268,9 @@ def first_shown(request: Request) -> str:
     return json.dumps({"reasoning": "the first", "ranking": " > ".join(labels)})
 
 
-def pairing(**changes: Any) -> Any:
-    return settings(job=JudgePairs(), **{"judges": 2, **changes})
+async def start_pairing(journal: Journal, judge: Any) -> Any:
+    chosen = settings(job=JudgePairs(), judges=2)
+    return await start_run(journal, Breaking({"judge": judge}), task=TASK, settings=chosen)
 
 
 async def test_every_judge_sees_every_pair_both_ways_round() -> None:
@@ -298,7 +294,7 @@ async def test_who_flips_with_the_order_abstains(journal: Journal) -> None:
         assert isinstance(message, str)
         return message
 
-    result = await start_run(journal, Breaking({"judge": one_flips}), task=TASK, settings=pairing())
+    result = await start_pairing(journal, one_flips)
     report = panel_report(result.story)
     assert (report.ballots, report.abstained) == (3, 3)
     assert {each.name: each.points for each in report.standings} == {
@@ -314,9 +310,7 @@ async def test_no_one_wins_where_all_flip_and_the_panel_can_be_run_again(journal
     assert isinstance(played.interruption, PanelFailed)
     assert all(held.verdict is None for held in played.of(PanelDecided))
 
-    paused = await start_run(
-        journal, Breaking({"judge": first_shown}), task=TASK, settings=pairing()
-    )
+    paused = await start_pairing(journal, first_shown)
     assert paused.status == "panel_failed"
     result = await hold_on(journal, paused.run, JUDGING)
     assert (result.status, result.origin) == ("done", "rival.md")
@@ -338,9 +332,7 @@ async def test_texts_with_equally_many_votes_lead_nowhere_and_the_first_is_deliv
         ranked = sorted(shown, key=lambda label: shown[label] != TEXTS[best])
         return json.dumps({"reasoning": "round and round", "ranking": " > ".join(ranked)})
 
-    result = await start_run(
-        journal, Breaking({"judge": in_a_circle}), task=TASK, settings=pairing()
-    )
+    result = await start_pairing(journal, in_a_circle)
     equal = f"{first}, {second} and {third} are equal"
     assert panel_report(result.story).conclusion == f"no winner: {equal}"
     assert result.reason == (

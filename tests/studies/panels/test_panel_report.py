@@ -43,6 +43,11 @@ def cast(*rankings: str | None) -> list[BallotCast]:
     ]
 
 
+def panel(*rankings: str, **known: Any) -> PanelReport:
+    """The report on a panel whose ballots rank so."""
+    return report(strict(*rankings), WORDS, cast(*rankings), **known)
+
+
 _ballots = st.lists(
     st.sampled_from(["".join(p) for p in permutations("abc")]), min_size=1, max_size=8
 )
@@ -51,7 +56,7 @@ _ballots = st.lists(
 @settings(max_examples=25)
 @given(_ballots)
 def test_points_first_places_and_duels_are_what_a_count_by_hand_gives(ballots: list[str]) -> None:
-    found = report(strict(*ballots), WORDS, cast(*ballots))
+    found = panel(*ballots)
     standings = {each.name: each for each in found.standings}
     for name in NAMES:
         assert standings[name].points == sum(3 - each.index(name) for each in ballots)
@@ -79,11 +84,11 @@ def test_points_first_places_and_duels_are_what_a_count_by_hand_gives(ballots: l
 
 
 def test_the_winner_leads_beyond_chance() -> None:
-    assert report(strict(*["bac"] * 9), WORDS, cast(*["bac"] * 9), chance=0.001).winner == "b"
-    assert report(strict(*["bac"] * 9), WORDS, cast(*["bac"] * 9)).winner == "b"
-    assert report(strict("bac", "bca"), WORDS, cast("bac", "bca"), chance=0.3).winner is None
-    assert report(strict("bac", "bca"), WORDS, cast("bac", "bca")).winner is None
-    at = report(strict("bac"), WORDS, cast("bac"), chance=BEYOND_CHANCE)
+    assert panel(*["bac"] * 9, chance=0.001).winner == "b"
+    assert panel(*["bac"] * 9).winner == "b"
+    assert panel("bac", "bca", chance=0.3).winner is None
+    assert panel("bac", "bca").winner is None
+    at = panel("bac", chance=BEYOND_CHANCE)
     assert at.winner == "b"
 
 
@@ -100,12 +105,12 @@ def test_texts_that_are_the_same_share_their_place() -> None:
 
 
 def test_one_ballot_shows_nothing_and_a_circle_and_a_tie_are_said() -> None:
-    found = report(strict("abc"), WORDS, cast("abc"))
+    found = panel("abc")
     assert (found.winner, found.agreement, found.detectable.value) == (None, None, None)
     assert "Power      1 vote can show nothing" in str(found)
-    tied = report(strict("abc", "bac"), WORDS, cast("abc", "bac"), chance=0.0)
+    tied = panel("abc", "bac", chance=0.0)
     assert (tied.winner, tied.conclusion) == (None, "no winner: a and b are equal")
-    circle = report(strict("abc", "bca", "cab"), WORDS, cast("abc", "bca", "cab"))
+    circle = panel("abc", "bca", "cab")
     assert [set(cycle) for cycle in circle.cycles] == [set(NAMES)]
 
 
@@ -196,7 +201,7 @@ def test_who_is_missing_from_some_ballots_does_not_fall_behind_for_it() -> None:
 
 
 def test_a_unanimous_panel_has_an_interval_that_says_how_few_were_asked() -> None:
-    found = report(strict(*["abc"] * 7), WORDS, cast(*["abc"] * 7))
+    found = panel(*["abc"] * 7)
     best = found.standings[0].mean_points
     assert (best.value, best.high) == (3.0, 3.0)
     assert best.low == pytest.approx(1 + 2 * (0.05 / 3 / 2) ** (1 / 7))
@@ -211,34 +216,34 @@ def test_the_lengths_that_count_are_those_of_the_texts_that_were_judged() -> Non
 
 def test_a_lead_in_votes_is_stated_with_what_it_is_worth() -> None:
     torn = (["abc", "bac"] * 15)[:-1]
-    said = report(strict(*torn), WORDS, cast(*torn), chance=0.3).conclusion
+    said = panel(*torn, chance=0.3).conclusion
     assert said.startswith("no winner beyond chance, but c loses beyond chance: a leads")
     close, clear = ["abc", "bac"] * 4 + ["abc"], ["abc"] * 30
-    found = report(strict(*close), WORDS, cast(*close))
+    found = panel(*close)
     assert ": a leads, but its 5 votes to 4 against b could be chance (p = " in found.conclusion
-    found = report(strict(*clear), WORDS, cast(*clear))
+    found = panel(*clear)
     assert found.conclusion.startswith("a wins: its 30 votes to 0 against b are more than chance")
     assert found.conclusion.endswith("corrected for 3 pairs)")
 
 
 def test_the_end_counts_judges_and_warns_of_a_taste_for_length() -> None:
-    found = report(strict(*["cba"] * 7), WORDS, cast(*["cba"] * 7), chance=0.001)
+    found = panel(*["cba"] * 7, chance=0.001)
     assert found.summary()[2] == (
         "It is 50 % longer than b, and these judges like length: see show --evidence."
     )
-    assert len(report(strict(*["abc"] * 7), WORDS, cast(*["abc"] * 7), chance=0.001).summary()) == 3
+    assert len(panel(*["abc"] * 7, chance=0.001).summary()) == 3
     torn = ["abc", "cba", "acb", "bca", "bac", "cab", "bac"]
-    led = report(strict(*torn, "cba", "cba"), WORDS, cast(*torn, "cba", "cba"), chance=0.9)
+    led = panel(*torn, "cba", "cba", chance=0.9)
     assert led.summary()[1] == (
         "A favourite takes about 9 of 9 rankings; with --judges 27 about 21."
     )
-    few = report(strict("abc", "bac", "abc"), WORDS, cast("abc", "bac", "abc"), chance=0.9)
+    few = panel("abc", "bac", "abc", chance=0.9)
     assert (
         few.summary()[1] == "3 rankings can show no favourite; with --judges 9 about 9 must agree."
     )
     # Most points without most first places.
     odd = ["bca", "bac", "abc", "abc", "abc", "cba", "cba"]
-    said = report(strict(*odd), WORDS, cast(*odd), chance=0.9).summary()[0]
+    said = panel(*odd, chance=0.9).summary()[0]
     assert "b leads, placed best on average, and first in 2 of 7 rankings" in said
 
 

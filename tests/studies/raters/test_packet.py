@@ -55,16 +55,15 @@ def test_every_text_is_there_once_under_a_code_and_no_file_names_a_source(study:
         assert not any(name.encode() in data for data in found.values())
 
 
-def test_the_same_seed_makes_the_same_packet(tmp_path: Path) -> None:
+def test_the_same_seed_makes_the_same_packet_and_a_rater_sees_limits_and_facts(
+    tmp_path: Path,
+) -> None:
     one, other, third = (
         build_packet(tmp_path / name, [TOAST, LETTER], seed=seed)
         for name, seed in (("one", 3), ("other", 3), ("third", 4))
     )
     assert replace(one, created=other.created) == other
     assert one.tasks != third.tasks
-
-
-def test_a_rater_sees_limits_and_facts(tmp_path: Path) -> None:
     task = Task(brief="Write", facts="It rains.", contract=Contract(max_words=9))
     study = Study(tmp_path / "s", OpenTask(task, TOAST.entries))
     brief = read_part(study.folder, study.packet, "task-1/brief.md")

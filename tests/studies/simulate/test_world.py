@@ -11,12 +11,16 @@ from autoreason.errors import InvalidInput
 from autoreason.studies.world import World, built_in_worlds, load_world, read_world
 
 
-def test_every_built_in_world_can_be_loaded_by_its_name() -> None:
+def test_every_built_in_world_is_loaded_by_its_name_and_an_unknown_one_refused() -> None:
     worlds = [load_world(name) for name in built_in_worlds()]
     assert len(worlds) >= 9
     assert [world.name for world in worlds] == list(built_in_worlds())
     assert all(world.about.endswith(".") for world in worlds)
     assert {world.kind for world in worlds} == {"help", "drift", "harm"}
+    with pytest.raises(InvalidInput, match="no world `paradise`; give a file or one of help"):
+        load_world("paradise")
+    with pytest.raises(InvalidInput, match=r"cannot read world nowhere\.yaml"):
+        load_world("nowhere.yaml")
 
 
 def test_a_world_takes_its_name_from_the_file(tmp_path: Path) -> None:
@@ -46,10 +50,3 @@ def test_a_mistake_in_a_world_is_one_sentence_that_names_it(text: str, message: 
         read_world(text, "x", "x.yaml")
     assert message in str(refused.value)
     assert str(refused.value).startswith("x.yaml")
-
-
-def test_an_unknown_world_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(InvalidInput, match="no world `paradise`; give a file or one of help"):
-        load_world("paradise")
-    with pytest.raises(InvalidInput, match=r"cannot read world nowhere\.yaml"):
-        load_world("nowhere.yaml")
