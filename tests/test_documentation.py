@@ -87,13 +87,11 @@ def links(page: Path) -> list[str]:
 
 
 def anchors(page: Path) -> set[str]:
-    """The headings of a page, as links name them."""
     headings = _HEADING.findall(page.read_text("utf-8"))
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def broken(page: Path) -> list[str]:
-    """Links of a page that lead nowhere."""
     lost = []
     for link in links(page):
         path, _, anchor = link.partition("#")
@@ -262,7 +260,6 @@ def test_every_field_of_json_is_on_its_page(section: str, kinds: tuple[type[Stru
 
 
 def documented(page: str, section: str) -> list[str]:
-    """The fields that a section of a page names."""
     (text,) = re.findall(rf"^## {re.escape(section)}\n(.*?)(?=^## |\Z)", page, re.M | re.S)
     return re.findall(r"`(\w+)`", text)
 

@@ -48,7 +48,6 @@ class Mine(EchoModel):
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file of the user's own in the folder at hand."""
     file = tmp_path / "own.py"
     file.write_text(OWN)
     monkeypatch.chdir(tmp_path)

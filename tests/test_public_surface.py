@@ -70,7 +70,6 @@ def test_events_signals_and_what_authors_need_have_modules_of_their_own() -> Non
 
 
 def classes(hint: Any) -> Iterator[type]:
-    """Every class that a type mentions."""
     if isinstance(hint, type):
         yield get_origin(hint) or hint
     for each in hint if isinstance(hint, list | tuple) else get_args(hint):

@@ -15,7 +15,6 @@ def shell(quick_shell: Shell) -> Shell:
 
 
 def configure(shell: Shell, text: str) -> None:
-    """Write the user's config.toml."""
     folder = shell.home / "config" / "autoreason"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.toml").write_text(text)

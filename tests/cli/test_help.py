@@ -34,7 +34,6 @@ def test_no_line_of_help_is_wider_than_a_terminal(path: tuple[str, ...]) -> None
 
 
 def counted() -> Iterator[tuple[str, click.Command]]:
-    """Every command by its name, that of all commands too."""
     for path in pages(cli):
         command: click.Command = cli
         for name in path:

@@ -78,7 +78,6 @@ COMMANDS = {
 
 
 def fields(value: Any) -> Iterator[str]:
-    """The names of fields, however deep."""
     for each in value if isinstance(value, list) else []:
         yield from fields(each)
     for name, each in value.items() if isinstance(value, dict) else []:
@@ -88,7 +87,6 @@ def fields(value: Any) -> Iterator[str]:
 
 
 def documented(*sections: str) -> set[str]:
-    """The names that sections of the page have."""
     found = set()
     for section in sections:
         (text,) = re.findall(rf"^## {re.escape(section)}\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S)
@@ -98,7 +96,6 @@ def documented(*sections: str) -> set[str]:
 
 @pytest.fixture
 def prepared(inside: Inside) -> Inside:
-    """A folder with a run, two texts and a problem."""
     inside.write("a.md", "The sea rises and falls.")
     inside.write("b.md", "The moon pulls the water.")
     inside.write("problem.json", json.dumps(PROBLEM))

@@ -27,7 +27,6 @@ from autoreason.studies.lab_suite import STRATEGIES
 
 
 def options_of(name: str) -> dict[str, click.Option]:
-    """The options of a command by the names they have in the code."""
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
     return {each.name or "": each for each in command.params if isinstance(each, click.Option)}

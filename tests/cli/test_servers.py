@@ -23,14 +23,12 @@ def shell(quick_shell: Shell) -> Shell:
 
 @pytest.fixture
 def open_server(server: Server) -> Server:
-    """One that answers at once."""
     server.gate.set()
     return server
 
 
 @pytest.fixture
 def second() -> Iterator[Server]:
-    """Another provider's server."""
     with serving() as server:
         server.gate.set()
         yield server
@@ -181,7 +179,6 @@ def test_a_server_on_this_machine_is_not_asked_through_a_proxy(
 
 
 def paused(shell: Shell, server: Server, *more: str) -> None:
-    """A run that waits to be resumed."""
     address = ("-m", "test/slow", "--base-url", server.url, *more)
     limits = ("--rounds", "1", "--call-limit", "2", *NO_END)
     done = shell("run", BRIEF, *address, *limits, "-q", **KEYS)

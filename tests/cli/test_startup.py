@@ -15,7 +15,6 @@ HEAVY = ("aiohttp", "rich", "msgspec", "jinja2", "yaml", "sqlite3", "asyncio", "
 
 
 def imported(*arguments: str) -> set[str]:
-    """Every module that a command imports."""
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "autoreason.cli", *arguments],
         capture_output=True,

@@ -57,16 +57,13 @@ class Terminal:
 
     @property
     def raw(self) -> str:
-        """Everything, escapes included."""
         return self._data.decode("utf-8", "replace")
 
     @property
     def text(self) -> str:
-        """What it says."""
         return _ESCAPE.sub("", self.raw).replace("\r\n", "\n")
 
     def wait_for(self, words: str, seconds: float = PATIENCE) -> None:
-        """Wait until it says so."""
         until = time.monotonic() + seconds
         while words not in self.text:
             if time.monotonic() > until or not self._reader.is_alive():
@@ -74,13 +71,11 @@ class Terminal:
             time.sleep(0.02)
 
     def end(self, seconds: float = PATIENCE) -> int:
-        """Wait for its exit status."""
         status = self.process.wait(seconds)
         self._reader.join(PATIENCE)
         return status
 
     def close(self) -> None:
-        """Leave nothing behind."""
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
@@ -90,7 +85,6 @@ class Terminal:
 
 @contextmanager
 def terminal(shell: Shell, *arguments: str, columns: int = 80, **kept: str) -> Iterator[Terminal]:
-    """A command on a terminal."""
     opened = Terminal(shell, arguments, columns, **kept)
     try:
         yield opened
@@ -99,7 +93,6 @@ def terminal(shell: Shell, *arguments: str, columns: int = 80, **kept: str) -> I
 
 
 def slow(server: Server) -> tuple[str, ...]:
-    """A run on the server."""
     return ("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--rounds", "2")
 
 

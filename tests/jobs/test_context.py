@@ -30,7 +30,6 @@ from autoreason.tournament.voting import PanelSize
 
 
 def reply(tokens: int | None = 10, cost: str | None = "0.5") -> Reply:
-    """One call."""
     return Reply(
         outcome=Outcome.OK,
         text="x",
@@ -135,12 +134,10 @@ def test_calls_of_unknown_price_are_counted_beside_what_is_known() -> None:
 
 
 def event(part: int, step: int) -> AnyEvent:
-    """Something a part tells."""
     return DraftFailed(attempt=step, reason="empty", detail=str(part))
 
 
 async def work(part: int, steps: int, luck: random.Random, emit: Emit) -> int:
-    """Tells so many events, each after a while."""
     for step in range(steps):
         await asyncio.sleep(luck.random() / 5000)
         emit(event(part, step))

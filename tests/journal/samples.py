@@ -24,14 +24,12 @@ PROJECT = Path(__file__).parents[2]
 def a_request(
     key: str = "pass/1/judge/0/try/0", role: Role = "judge", text: str = "Rank."
 ) -> Request:
-    """A request under a key."""
     return Request(
         role=role, key=key, model="fake/model", messages=(Message("user", text),), max_tokens=100
     )
 
 
 def a_reply(text: str = "B, A", cost: str | None = "0.001", tokens: int | None = 10) -> Reply:
-    """A reply that cost something."""
     return Reply(
         outcome=Outcome.OK,
         text=text,

@@ -147,7 +147,6 @@ TEXTS = st.lists(LINES | st.text(), max_size=8).map("\n".join)
 
 
 def a_shelf() -> sqlite.SqliteConnection:
-    """Somewhere to store texts."""
     connection = sqlite3.connect(":memory:", factory=sqlite.SqliteConnection)
     for statement in sql.schema():
         connection.execute(statement)

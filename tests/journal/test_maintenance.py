@@ -193,7 +193,6 @@ def test_a_live_run_is_neither_deleted_nor_compacted(url: str) -> None:
 
 
 def write(journal: Journal, *runs: str) -> None:
-    """Runs with everything that can be recorded of one."""
     for run in runs:
         create_run(journal, run, title=f"\0 {run}", forked_from="another")
         journal.append(run, GuidanceGiven(number=1, text=LONG))
@@ -208,7 +207,6 @@ def write(journal: Journal, *runs: str) -> None:
 
 
 def everything(journal: Journal) -> list[Any]:
-    """What can be read of every run."""
     return [
         (
             *(journal.row(run), journal.events(run), journal.replies(run), journal.answers(run)),

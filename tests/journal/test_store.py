@@ -133,7 +133,6 @@ def with_two_more(journal: Journal) -> Journal:
 
 @pytest.fixture
 def three(file_journal: Journal) -> Journal:
-    """A journal with three runs, in a file."""
     return with_two_more(file_journal)
 
 
@@ -221,7 +220,6 @@ async def test_cells_belong_to_their_suite_and_are_named_by_their_dot(journal: J
 
 @contextmanager
 def counting(journal: Journal) -> Iterator[list[int]]:
-    """How many rows each look at a journal gives."""
     read: list[int] = []
     look = journal._read
 

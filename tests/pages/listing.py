@@ -21,7 +21,6 @@ RESULT = "# Sunday opening\n\n- We ask for 300 euros.\n- We open on Sundays."
 
 
 def asked(prefer: int, judges: int) -> Preference:
-    """What fresh judges said."""
     found = exact_share(prefer, judges)
     assert found.low is not None
     assert found.high is not None
@@ -29,7 +28,6 @@ def asked(prefer: int, judges: int) -> Preference:
 
 
 def ended(found: Preference | None = None, **changes: Any) -> Story:
-    """A run that ended with a text."""
     evidence = Evidence(
         survival=None,
         agreement=None,
@@ -58,7 +56,6 @@ def ended(found: Preference | None = None, **changes: Any) -> Story:
 
 
 def row(**changes: Any) -> RunRow:
-    """A run's row in the journal."""
     at = datetime(2026, 11, 17, 10, 45, tzinfo=UTC)
     values: dict[str, Any] = {"id": "20261117-solar-vole", "title": "Open on Sundays?"}
     values |= {"status": "converged", "created": at, "updated": at, "version": "1", "live": False}
@@ -67,7 +64,6 @@ def row(**changes: Any) -> RunRow:
 
 
 def listed(**changes: Any) -> ListedRun:
-    """A run in a list."""
     values: dict[str, Any] = {"run": "20261117-solar-vole", "title": "Sunday opening"}
     values |= {"kind": "text", "outcome": "preferred", "rounds": ("rewrite", "kept", None, "merge")}
     values |= {"line": "9 of 9 fresh judges prefer it to the first draft.", "limits": "kept"}

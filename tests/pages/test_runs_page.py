@@ -29,7 +29,6 @@ RUNS = [
 
 @pytest.fixture
 def page(browser: Browser, tmp_path: Path) -> Iterator[Page]:
-    """The list as it opens."""
     (tmp_path / "index.html").write_text(
         runs_page(RUNS, {each.run: f"runs/{each.run}.html" for each in RUNS}), "utf-8"
     )
@@ -43,7 +42,6 @@ def page(browser: Browser, tmp_path: Path) -> Iterator[Page]:
 
 
 def titles(page: Page) -> list[str]:
-    """Those that are seen."""
     return [
         each.inner_text()[:7] for each in page.locator("#runs .title").all() if each.is_visible()
     ]

@@ -143,7 +143,6 @@ def random_run(rng: Random, experiment: str, name: str, task: str, author: str, 
 
 
 def random_panel(rng: Random, name: str, place: str, task: str, methods: list[str]) -> PanelLine:
-    """Seven judges who rank at random."""
     rankings = [rng.sample(methods, len(methods)) for _ in range(7)]
     firsts = [ranking[0] for ranking in rankings]
     return PanelLine(

@@ -28,7 +28,6 @@ _NUMBER = re.compile(r"Problem number (\d+)\.")
 
 
 def problems(number: int) -> tuple[Assignment, ...]:
-    """So many problems."""
     return tuple(
         replace(
             PROBLEM,
@@ -41,19 +40,16 @@ def problems(number: int) -> tuple[Assignment, ...]:
 
 
 def number_of(request: Request) -> int:
-    """The number of the problem that a request is about."""
     found = _NUMBER.search("".join(message.text for message in request.messages))
     assert found
     return int(found[1])
 
 
 def task() -> Task:
-    """A task to write a program for the first of them."""
     return Task(brief="Solve sum-1", work=Assignments(problems(1)))
 
 
 def terms(strategy: str, changes: dict[str, Any] | None = None, **own: Any) -> Settings:
-    """Settings to solve it with."""
     return settings(job=Solve(set=DIGEST, strategy=strategy, **own), **(changes or {}))
 
 
@@ -120,7 +116,6 @@ def better_each_time(request: Request) -> str:
 
 
 def judged(request: Request) -> str:
-    """The first ranking there is."""
     assert request.schema
     rankings = request.schema.definition["properties"]["ranking"]["enum"]
     return f"RANKING: {rankings[0]}"

@@ -427,7 +427,6 @@ class Clock:
     left = 1.0
 
     def run_out(self, answer: Answer) -> Answer:
-        """The time is over when this is answered."""
         self.left = 0.0
         return answer
 

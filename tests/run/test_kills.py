@@ -46,7 +46,6 @@ def test_research_killed_at_any_moment_ends_like_an_unbroken_run(
 
 
 async def solved(journal: Journal) -> None:
-    """A set of one problem, written and examined."""
     await start_run(
         journal,
         ScriptedModel(SCRIPT),

@@ -67,7 +67,6 @@ class Watched(EchoModel):
         self.shown: dict[str, list[str]] = defaultdict(list)
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Answer as usual."""
         self.shown[request.role].append("\n".join(each.text for each in request.messages))
         return await super().ask(request, on_signal)
 
@@ -79,7 +78,6 @@ class Other(EchoModel):
 
 
 def texts_in(prompts: list[str]) -> set[str]:
-    """The records of mails that a role saw, in any of its prompts."""
     return {text for text, *_ in ROWS if any(text.replace(",", "") in prompt for prompt in prompts)}
 
 

@@ -76,11 +76,9 @@ class Nodes:
         return node
 
     def kill(self, node: Any) -> None:
-        """SIGKILL to all of a node."""
         self._cluster.remove_node(node, allow_graceful=False)
 
     def actors(self, kind: str) -> list[int]:
-        """The processes of those of a class that live."""
         return [
             each["Pid"]
             for each in module("ray._private.state").actors().values()
@@ -88,7 +86,6 @@ class Nodes:
         ]
 
     def close(self) -> None:
-        """End all of it."""
         self._cluster.shutdown()
 
 

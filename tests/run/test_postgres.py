@@ -30,7 +30,6 @@ class Recorder:
         self._inner: ScriptedModel = scripted()
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Note it and answer."""
         self.asked.append(request.key)
         return await self._inner.ask(request, on_signal)
 
@@ -47,7 +46,6 @@ class Severing(Recorder):
         self._after = after
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Answer; when that reply is to be recorded, the server is gone."""
         if len(self.asked) == self._after:
             for cut in self._cuts:
                 await asyncio.to_thread(cut)

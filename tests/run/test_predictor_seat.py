@@ -62,12 +62,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write(folder: Path, records: list[Record]) -> None:
-    """These records and no others."""
     (folder / "records.jsonl").write_bytes(encode_records(records))
 
 
 def keep(folder: Path, verdict: Verdict, judge: str = "words", right: float = 0.8) -> None:
-    """Keep a verdict."""
     record_test(
         folder,
         TestResult(
@@ -81,13 +79,11 @@ def keep(folder: Path, verdict: Verdict, judge: str = "words", right: float = 0.
 
 
 def prepared(folder: Path, **options: Any) -> PreparedRun[Any]:
-    """A run that is not begun."""
     model = options.pop("model", "echo/echo")
     return refine.prepare(BRIEF, model, **{"knowledge": folder, **options})
 
 
 def seat_of(folder: Path, **options: Any) -> PredictorSeat | None:
-    """The seat of such a run."""
     knowledge = prepared(folder, **options).task.knowledge
     assert knowledge is not None
     return knowledge.seat

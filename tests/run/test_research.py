@@ -58,7 +58,6 @@ def score(artifact, seed, items):
 
 @pytest.fixture
 def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A task in the current folder, whose evaluator reads a knob."""
     monkeypatch.chdir(tmp_path)
     Path("knob.txt").write_text("knob = 0\n")
     Path("evaluate.py").write_text(EVALUATOR)
@@ -68,13 +67,11 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def measure(folder: Path, seed: int, items: list[Any]) -> float:
-    """The value of the knob."""
     del seed, items
     return knob_of((folder / "knob.txt").read_text())
 
 
 def saved() -> list[Path]:
-    """Evaluators that were saved by their digest."""
     return list((data_folder() / "evaluations").glob("*.msgpack"))
 
 
@@ -310,7 +307,6 @@ class Broken:
         self.left = failures
 
     async def measure(self, evaluation: Evaluation) -> Measurement:
-        """Fail, and at last measure."""
         del evaluation
         self.left -= 1
         if self.left >= 0:
@@ -336,7 +332,6 @@ class Silent:
     """An evaluator that has a number for one evaluation only, by its seed."""
 
     async def measure(self, evaluation: Evaluation) -> Measurement:
-        """Measure, or find nothing."""
         if evaluation.seed == 3:
             return Measurement(outcome=EvaluationOutcome.OK, value=1.0)
         return Measurement(outcome=EvaluationOutcome.INVALID, detail="it is no number")
@@ -535,7 +530,6 @@ RUBBISH = st.lists(
 
 
 def prepare(folder: Path, evaluator: str = EVALUATOR) -> Path:
-    """A task whose evaluator reads a knob."""
     (folder / "knob.txt").write_text("knob = 0\n")
     (folder / "evaluate.py").write_text(evaluator)
     task = folder / "task.md"
@@ -558,7 +552,6 @@ class TolerantMeter(Meter):
     """A meter for which an artifact without a knob fails."""
 
     def measure(self, evaluation: Evaluation) -> Measurement:
-        """The number of an artifact that has one."""
         if set(evaluation.files) == {"knob.txt"} and "knob = " in evaluation.files["knob.txt"]:
             return super().measure(evaluation)
         return Measurement(outcome=EvaluationOutcome.FAILED, detail="no knob")

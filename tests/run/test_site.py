@@ -15,7 +15,6 @@ from autoreason.run.site import write_site
 
 
 def links(page: Path) -> list[str]:
-    """What a page leads to."""
     return re.findall(r'<a href="([^"#]+)"', page.read_text("utf-8"))
 
 

@@ -51,7 +51,6 @@ class Failing(MadeUpExaminer):
         self._left = left
 
     async def examine(self, examination: Examination) -> Examined:
-        """Answer while it lives."""
         if self._left == 0:
             raise ProviderFailed("the examiner died")
         self._left -= 1
@@ -97,12 +96,10 @@ class Stuck(ScriptedModel):
         self._last = asyncio.Event()
 
     def hear(self, event: AnyEvent) -> None:
-        """Wait for the last problem."""
         if isinstance(event, CellFinished) and event.cell.part.startswith("4/"):
             self._last.set()
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Fail the first problem once the last is solved."""
         if number_of(request) == 1:
             await self._last.wait()
             raise CallFailed(Failure.BAD_REQUEST, "not today")
@@ -160,13 +157,11 @@ class Leisurely(MadeUpExaminer):
     """Takes its time over every program."""
 
     async def examine(self, examination: Examination) -> Examined:
-        """Answer at leisure."""
         await asyncio.sleep(LATENCY)
         return await super().examine(examination)
 
 
 def solve_or_go_on(path: Path, strategies: tuple[str, ...], width: int) -> None:
-    """Begin the one run of a journal, or go on with it."""
     path.mkdir(exist_ok=True)
     with open_journal(path) as journal:
         rows = journal.runs()

@@ -24,12 +24,10 @@ QUESTIONS = 180
 
 
 def certificates(home: Path) -> list[Path]:
-    """The files that are kept."""
     return sorted((home / "data" / "autoreason" / "certificates").glob("*"))
 
 
 def recorded(shell: Shell) -> int:
-    """Replies that are in the journal."""
     if not shell.journal.exists():
         return 0
     with Journal.open(str(shell.journal), create=False) as journal:

@@ -18,7 +18,6 @@ PANEL = ("-m", "echo/echo", "--seed", "7", "--judges", "3")
 
 @pytest.fixture
 def texts(inside: Inside) -> tuple[str, ...]:
-    """Three files."""
     return tuple(inside.write(name, text) for name, text in TEXTS.items())
 
 
@@ -100,7 +99,6 @@ SMALL_PANEL = ("-m", "echo/echo", "--judges", "2", "--seed", "3")
 
 @pytest.fixture
 def run(inside: Inside) -> str:
-    """A recorded run."""
     assert inside("run", "Write about tides and boats", *RUN).status == 0
     return inside.runs()[0]
 

@@ -267,7 +267,6 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(
 
 
 def contents(folder: Path) -> set[Path]:
-    """Every file and folder below."""
     return set(folder.rglob("*"))
 
 

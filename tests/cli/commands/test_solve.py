@@ -34,7 +34,6 @@ def _stage(examiner: type[MadeUpClient], writes: Script) -> None:
 
 
 def some(inside: Inside, problems: int = 3, *broken: str) -> str:
-    """A set of so many problems."""
     return inside.write("set.jsonl", "\n".join([str(problems), *broken]))
 
 

@@ -28,7 +28,6 @@ def several(inside: Inside, server: Server) -> Inside:
 
 
 def listed(shell: Inside, *options: str) -> list[str]:
-    """What is listed with these options, as strategies and statuses."""
     rows = json.loads(shell("runs", *options, "--json").out)
     return [f"{row['strategy']} {row['status']}" for row in rows]
 

@@ -16,7 +16,6 @@ def finished(quick_shell: Shell) -> Shell:
 
 
 def browser(shell: Shell) -> dict[str, str]:
-    """A browser that writes down what it was to open."""
     program = shell.home / "browser"
     program.write_text('#!/bin/sh\nprintf %s "$1" > opened\n')
     program.chmod(0o700)
