@@ -103,6 +103,20 @@ def quick_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
 
 
 @pytest.fixture
+def finished(quick_shell: Shell) -> Shell:
+    """With one finished run."""
+    assert quick_shell("run", BRIEF, *FAST, "-q").returncode == 0
+    return quick_shell
+
+
+@pytest.fixture
+def paused(quick_shell: Shell) -> Shell:
+    """With one run that reached its budget in its first pass."""
+    assert quick_shell("run", BRIEF, *FAST, "-q", "--call-limit", "2", *NO_END).returncode == 3
+    return quick_shell
+
+
+@pytest.fixture
 def server() -> Iterator[Server]:
     """A model server that answers once its gate is open."""
     with serving() as server:

@@ -6,12 +6,9 @@ import json
 
 import pytest
 from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
+from tests.cli.conftest import quick_shell as shell
 
-
-@pytest.fixture
-def shell(quick_shell: Shell) -> Shell:
-    """Of no command here does it matter that it has a process of its own."""
-    return quick_shell
+__all__ = ["shell"]
 
 
 def configure(shell: Shell, text: str) -> None:

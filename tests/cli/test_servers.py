@@ -7,18 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 from tests.cli.conftest import BRIEF, NO_END, Shell
+from tests.cli.conftest import quick_shell as shell
 from tests.cli.server import Server, serving
+
+__all__ = ["shell"]
 
 ROLES = ("--author-model", "--critic-model", "--synthesizer-model")
 KEYS = {"OPENAI_API_KEY": "sk-oai", "ANTHROPIC_API_KEY": "sk-ant", "TEST_API_KEY": "sk-test"}
 MIXED = ("-m", "test/slow", "--judge-model", "openai/slow", "--judge-model", "anthropic/claude")
 FAR = "http://far.example/v1"
-
-
-@pytest.fixture
-def shell(quick_shell: Shell) -> Shell:
-    """Of no command here does it matter that it has a process of its own."""
-    return quick_shell
 
 
 @pytest.fixture

@@ -12,19 +12,6 @@ from tests.cli.conftest import BRIEF, FAST, Shell
 GROUPS = ("Ballots", "Judges", "Stopping", "Texts")
 
 
-@pytest.fixture
-def shell(quick_shell: Shell) -> Shell:
-    """Of no command here does it matter that it has a process of its own."""
-    return quick_shell
-
-
-@pytest.fixture
-def finished(shell: Shell) -> Shell:
-    """A shell with one finished run."""
-    assert shell("run", BRIEF, *FAST, "-q").returncode == 0
-    return shell
-
-
 def size_of(audit: str) -> str:
     """How much was audited, which follows the conclusion."""
     return audit.split("\n\n")[1]

@@ -5,24 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
+from tests.cli.conftest import BRIEF, FAST, Shell
 from tests.journal.samples import create_run
 
 from autoreason.events import PassStarted
 from autoreason.journal import Journal
-
-
-@pytest.fixture
-def shell(quick_shell: Shell) -> Shell:
-    """Of no command here does it matter that it has a process of its own."""
-    return quick_shell
-
-
-@pytest.fixture
-def finished(shell: Shell) -> Shell:
-    """A shell with one finished run."""
-    assert shell("run", BRIEF, *FAST, "-q").returncode == 0
-    return shell
 
 
 def test_pairs_go_to_standard_output_and_the_summary_beside_it(finished: Shell) -> None:
@@ -61,12 +48,11 @@ def _lines(shell: Shell, *arguments: str) -> list[str]:
     return sorted(shell("export", *arguments, "--pairs", "-").stdout.splitlines())
 
 
-def test_where_nobody_voted_the_file_is_empty(shell: Shell) -> None:
-    assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "2", *NO_END).returncode == 3
-    done = shell("export", "--pairs", "pairs.jsonl")
+def test_where_nobody_voted_the_file_is_empty(paused: Shell) -> None:
+    done = paused("export", "--pairs", "pairs.jsonl")
     assert done.returncode == 0
     assert done.stderr.startswith("0 pairs from 0 panels of 1 run")
-    assert (shell.home / "pairs.jsonl").read_bytes() == b""
+    assert (paused.home / "pairs.jsonl").read_bytes() == b""
 
 
 @pytest.mark.parametrize(

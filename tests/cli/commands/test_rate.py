@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import BRIEF, FAST, VOTES, Shell
+from tests.cli.conftest import quick_shell as shell
 from tests.cli.test_terminal import Terminal
 
 from autoreason.studies.rating_packet import (
@@ -22,14 +23,10 @@ from autoreason.studies.rating_packet import (
     unseal,
 )
 
+__all__ = ["shell"]
+
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 TEXTS = {"a.md": "The first text.", "b.md": "A second text.", "c.md": "And a third."}
-
-
-@pytest.fixture
-def shell(quick_shell: Shell) -> Shell:
-    """Of no command here does it matter that it has a process of its own."""
-    return quick_shell
 
 
 @pytest.fixture

@@ -5,14 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import BRIEF, FAST, Shell
-
-
-@pytest.fixture
-def finished(quick_shell: Shell) -> Shell:
-    """A shell with one finished run; browsers are looked for once in a process, and so by another shell."""
-    assert quick_shell("run", BRIEF, *FAST, "-q").returncode == 0
-    return quick_shell
+from tests.cli.conftest import Shell
 
 
 def browser(shell: Shell) -> dict[str, str]:
@@ -24,6 +17,7 @@ def browser(shell: Shell) -> dict[str, str]:
 
 def test_a_run_or_the_list_is_opened_and_where_it_is_is_printed(finished: Shell) -> None:
     for arguments, name in ((("view", "last"), "-"), (("view",), "index.html")):
+        # Browsers are looked for once in a process.
         done = Shell(finished.home)(*arguments, **browser(finished))
         page = Path(done.stdout.strip())
         assert (done.returncode, done.stderr) == (0, "")
