@@ -42,13 +42,6 @@ def eventually(holds: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def test_a_judge_that_is_not_there_gets_no_certificate(inside: Inside) -> None:
-    done = inside("certify", "echo/nope")
-    assert (done.status, done.out) == (2, "")
-    assert "there is no model 'echo/nope'" in done.err
-    assert not certificates(inside.folder)
-
-
 def test_a_certificate_is_printed_and_kept(inside: Inside) -> None:
     done = inside(*ECHO)
     assert done.status == 0
@@ -109,23 +102,3 @@ def test_a_killed_certification_goes_on_and_pays_for_nothing_twice(
     assert server.asked - asked == QUESTIONS - 39
     assert len(certificates(shell.home)) == 1
     assert shell("models", "--certificates", "test/slow").returncode == 0
-
-
-WRONG: dict[str, tuple[str, ...]] = {
-    "no such provider": ("nowhere/model",),
-    "no address": ("gpt",),
-    "no key": ("openai/gpt-5",),
-    "repeats": ("echo/echo", "--repeats", "0"),
-}
-
-
-@pytest.mark.parametrize("arguments", WRONG.values(), ids=list(WRONG))
-def test_bad_input_is_one_sentence_and_nothing_is_written(
-    inside: Inside, arguments: tuple[str, ...]
-) -> None:
-    done = inside("certify", *arguments, "-q")
-    assert done.status == 2
-    assert done.out == ""
-    assert done.err.startswith("autoreason: ")
-    assert done.err.count("\n") == 1
-    assert not inside.journal_exists

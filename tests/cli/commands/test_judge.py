@@ -53,30 +53,6 @@ def test_pairs_are_judged_in_both_orders(inside: Inside, texts: tuple[str, ...])
     assert found["report"]["ballots"] + found["report"]["abstained"] == 9
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("alpha.md",), "2 to 10 texts, not 1"),
-        ((), "no run 'Write about tides'"),
-        (("alpha.md", "alpha.md"), "alpha.md is named twice"),
-        (("alpha.md", "copy.md"), "are the same text"),
-        (("alpha.md", "empty.md"), "empty"),
-        (("alpha.md", "beta.md", "--judges", "1"), "judges is 1"),
-        (("alpha.md", "beta.md", "--judge-model", "nobody/none"), "nobody"),
-    ],
-)
-@pytest.mark.usefixtures("texts")
-def test_what_cannot_be_judged_is_one_sentence_and_writes_nothing(
-    inside: Inside, arguments: tuple[str, ...], said: str
-) -> None:
-    inside.write("copy.md", f" {TEXTS['alpha.md']}\n\n")
-    inside.write("empty.md", " \n")
-    refused = inside("judge", "Write about tides", *arguments, "-m", "echo/echo")
-    assert refused.status == 2
-    assert said in refused.sentence
-    assert not inside.journal_exists
-
-
 def test_a_budget_pauses_a_panel_and_resume_prints_the_table(
     inside: Inside, texts: tuple[str, ...]
 ) -> None:

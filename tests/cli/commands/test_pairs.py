@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
 from tests.journal.samples import create_run
 
@@ -53,22 +52,3 @@ def test_where_nobody_voted_the_file_is_empty(paused: Shell) -> None:
     assert done.returncode == 0
     assert done.stderr.startswith("0 pairs from 0 panels of 1 run")
     assert (paused.home / "pairs.jsonl").read_bytes() == b""
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("nobody", "--pairs", "-"), "no run 'nobody'"),
-        (("last", "--all", "--pairs", "-"), "name runs or give --all"),
-        (("--json", "--pairs", "-"), "name one with --pairs"),
-        (("--pairs", "no/such/pairs.jsonl"), "cannot write to "),
-        (("--pairs", "-", "--min-agreement", "60"), "60"),
-        (("last", "--all"), "go with --pairs FILE"),
-    ],
-)
-def test_a_mistake_is_one_clear_sentence(
-    finished: Shell, arguments: tuple[str, ...], said: str
-) -> None:
-    done = finished("export", *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr

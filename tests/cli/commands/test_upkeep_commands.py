@@ -60,21 +60,6 @@ def test_what_those_shown_took_stands_under_the_table(several: Inside) -> None:
     assert last.endswith("; -n 10 shows more")
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--status", "gone"), "no status 'gone'; it is one of live, killed"),
-        (("--since", "yesterday-ish"), "is not a moment; write a date as 2026-11-15"),
-        (("--since", "999999w"), "is not a moment"),
-        (("--search", "x", "delete", "last"), "unexpected extra arguments (delete last)"),
-    ],
-)
-def test_a_filter_that_cannot_be_used(inside: Inside, options: tuple[str, ...], said: str) -> None:
-    done = inside("runs", *options)
-    assert done.status == 2
-    assert said in done.err
-
-
 def test_a_run_is_deleted_only_after_a_yes(several: Inside) -> None:
     refused = several("runs", "delete", "last")
     assert refused.status == 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from tests.cli.conftest import Shell
 
 
@@ -46,22 +45,3 @@ def test_a_site_of_all_runs_or_of_some_is_exported(finished: Shell) -> None:
         assert done.returncode == 0
         assert done.stderr.endswith(f"1 page and a list written to {Path('public/index.html')}\n")
     assert (finished.home / "public" / "index.html").is_file()
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ((), "name the runs of the site, or give --all"),
-        (("last", "--all"), "name the runs of the site, or give --all"),
-        (("last", "--patch"), "exclude each other"),
-        (("last", "--chat"), "go with --pairs"),
-        (("gone",), "no run"),
-    ],
-)
-def test_a_site_that_is_not_clear_is_refused(
-    finished: Shell, given: tuple[str, ...], said: str
-) -> None:
-    done = finished("export", "--site", "public", *given)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert not (finished.home / "public").exists()
