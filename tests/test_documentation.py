@@ -15,9 +15,8 @@ import pytest
 from msgspec import Struct
 from tests.cases import cases
 from tests.cli.inside import Inside
-from tests.programs.stage import MadeUpExaminer
-from tests.run.runs import open_journal, start_run
-from tests.run.solve_runs import SCRIPT, task, terms
+from tests.run.runs import open_journal
+from tests.run.solve_runs import SCRIPT, solve_one
 
 import autoreason
 from autoreason import extend
@@ -171,13 +170,7 @@ async def test_the_strategy_of_ones_own_that_is_shown_can_be_run(tmp_path: Path)
 async def test_the_strategy_for_programs_that_is_shown_can_be_run(tmp_path: Path) -> None:
     file = shown_under("A strategy for programs", tmp_path / "patient.py")
     with open_journal(tmp_path) as journal:
-        result = await start_run(
-            journal,
-            ScriptedModel(SCRIPT),
-            task=task(),
-            settings=terms(f"{file}:Patient"),
-            examiner=MadeUpExaminer(),
-        )
+        result = await solve_one(journal, ScriptedModel(SCRIPT), f"{file}:Patient")
         assert (await replay.aio(result.run, journal=journal)).same
     (solved,) = solved_in(result.story)
     assert solved.reason == "it passes all 3 public tests"

@@ -181,16 +181,8 @@ def review() -> list[AnyEvent]:
             name="pass 1 AB", since=1, text="A library near the river. (1)", keeps_contract=True
         ),
     )
-    last = Verdict(
-        winner="pass 1 AB",
-        scores={"draft": 8, "pass 1 AB": 13},
-        margin=5,
-        chance=0.06,
-        tied=False,
-        ballots=7,
-        invalid=0,
-        agreement=0.43,
-    )
+    points = {"draft": 8, "pass 1 AB": 13}
+    last = replace(verdict(8, 13, 0, chance=0.06, ballots=7), winner="pass 1 AB", scores=points)
     votes = [ballot("review", seat, "pass 1 AB", "draft") for seat in range(6)]
     return [
         *votes,

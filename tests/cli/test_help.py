@@ -99,16 +99,18 @@ def test_help_lists_every_setting_with_its_value_its_meaning_and_its_default() -
     printed = CliRunner().invoke(cli, ["run", "--help-all"], terminal_width=80).output
     said = " ".join(printed.partition("Settings, for --set NAME=VALUE:")[2].split())
     flags = {
-        "protocol",
-        "strategy",
-        "k",
-        "passes",
-        "judges",
-        "seed",
-        "base_url",
-        "batch",
-        "anyway",
-        "edit",
+        *[
+            "protocol",
+            "strategy",
+            "k",
+            "passes",
+            "judges",
+            "seed",
+            "base_url",
+            "batch",
+            "anyway",
+            "edit",
+        ]
     }
     for name, doc in SETTING_DOCS.items():
         if name not in flags | {"models", "budget", "matched"}:

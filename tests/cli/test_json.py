@@ -18,16 +18,8 @@ PAGE = Path(__file__).parents[2].joinpath("docs", "json.md").read_text("utf-8")
 KINDS = ("Every run", "Numbers")
 """Sections with what objects of several commands have."""
 BY_NAME = {
-    "wins",
-    "scores",
-    "violations",
-    "words_before_cut",
-    "quality",
-    "claimed",
-    "best",
-    "panels",
-    "origin",
-    *("quotes", "spent_by_role"),
+    *("wins", "scores", "violations", "words_before_cut", "quality", "claimed", "best", "panels"),
+    *("origin", "quotes", "spent_by_role"),
 }
 """Fields whose values are numbers by the name of a text or a world."""
 ELSEWHERE = {"settings", "task", "schema", "passes", "draft", "drafts", "delivered"}

@@ -91,16 +91,8 @@ def test_a_model_that_another_stands_in_for_counts_too(
 def test_no_name_of_a_server_leads_to_another_providers_key(
     shell: Shell, open_server: Server, name: str
 ) -> None:
-    keys = dict.fromkeys(
-        (
-            "OPENAI_API_KEY",
-            "MISTRAL_API_KEY",
-            "DEEPSEEK_API_KEY",
-            "GOOGLE_API_KEY",
-            "AZURE_API_KEY",
-        ),
-        "sk-home",
-    )
+    providers = ("OPENAI", "MISTRAL", "DEEPSEEK", "GOOGLE", "AZURE")
+    keys = {f"{each}_API_KEY": "sk-home" for each in providers}
     done = shell("run", BRIEF, "-m", f"{name}/x", "--base-url", open_server.url, "-q", **keys)
     assert done.returncode == 2
     assert (open_server.visits, open_server.keys) == (0, set())

@@ -20,7 +20,7 @@ from contextlib import closing, contextmanager
 import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
 from tests.cli.server import Server
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 from autoreason.journal import Journal
 from autoreason.story import build_story
@@ -113,8 +113,7 @@ def test_the_live_view_and_then_the_text(shell: Shell, server: Server, columns: 
 def test_once_stops_cleanly(shell: Shell, server: Server, number: signal.Signals) -> None:
     with terminal(shell, *slow(server)) as screen:
         screen.wait_for("first draft")
-        while not server.asked:
-            time.sleep(0.02)
+        until(lambda: server.asked)
         screen.process.send_signal(number)
         screen.wait_for("already asked for")
         server.gate.set()
@@ -133,8 +132,7 @@ def test_a_silent_server_keeps_a_run_that_is_stopped_for_seconds_only(
     shell: Shell, server: Server
 ) -> None:
     running = shell.start(*slow(server), stderr=subprocess.PIPE)
-    while not server.asked:
-        time.sleep(0.02)
+    until(lambda: server.asked)
     running.send_signal(signal.SIGTERM)
     _, said = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130
@@ -147,8 +145,7 @@ def test_a_silent_server_keeps_a_run_that_is_stopped_for_seconds_only(
 def test_nothing_is_waited_for_before_a_run_has_begun(shell: Shell, server: Server) -> None:
     server.silent = True
     running = shell.start(*slow(server), stderr=subprocess.PIPE)
-    while not server.visits:
-        time.sleep(0.02)
+    until(lambda: server.visits)
     running.send_signal(signal.SIGTERM)
     _, said = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130
@@ -159,8 +156,7 @@ def test_nothing_is_waited_for_before_a_run_has_begun(shell: Shell, server: Serv
 def test_twice_ends_at_once(shell: Shell, server: Server) -> None:
     with terminal(shell, *slow(server)) as screen:
         screen.wait_for("first draft")
-        while not server.asked:
-            time.sleep(0.02)
+        until(lambda: server.asked)
         screen.process.send_signal(signal.SIGINT)
         screen.wait_for("already asked for")
         screen.process.send_signal(signal.SIGINT)
@@ -176,8 +172,7 @@ def test_twice_ends_at_once(shell: Shell, server: Server) -> None:
 def test_a_second_terminal_watches_steers_and_stops(shell: Shell, server: Server) -> None:
     with terminal(shell, *slow(server)) as screen:
         screen.wait_for("first draft")
-        while not server.asked:
-            time.sleep(0.02)
+        until(lambda: server.asked)
         (row,) = json.loads(shell("runs", "--json").stdout)
         assert row["status"] == "live"
         busy = shell("resume", row["run"])
@@ -198,8 +193,7 @@ def test_a_second_terminal_watches_steers_and_stops(shell: Shell, server: Server
 def test_a_watcher_may_leave(shell: Shell, server: Server) -> None:
     with terminal(shell, *slow(server)) as screen:
         screen.wait_for("first draft")
-        while not server.asked:
-            time.sleep(0.02)
+        until(lambda: server.asked)
         with terminal(shell, "show", "--follow") as other:
             other.wait_for("first draft")
             other.process.send_signal(signal.SIGINT)

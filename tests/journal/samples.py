@@ -17,7 +17,6 @@ from autoreason.journal.codec import now, write_text
 from autoreason.journal.journal import locate, open_store
 
 RUN = "20261115-amber-fox"
-SOURCE = Path(__file__).parents[2] / "src"
 PROJECT = Path(__file__).parents[2]
 
 
@@ -79,7 +78,7 @@ def a_process(code: str, *arguments: object) -> subprocess.Popen[str]:
         [sys.executable, "-c", header + textwrap.dedent(code), *map(str, arguments)],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": f"{SOURCE}{os.pathsep}{PROJECT}"},
+        env={**os.environ, "PYTHONPATH": f"{PROJECT / 'src'}{os.pathsep}{PROJECT}"},
     )
 
 

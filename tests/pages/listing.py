@@ -6,8 +6,11 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from msgspec.structs import replace
+from tests.cli.made_up import EVIDENCE
+
 from autoreason.contract import Contract, count_words
-from autoreason.events import Delivered, DraftReady, Evidence, Preference
+from autoreason.events import Delivered, DraftReady, Preference
 from autoreason.exchange import Spent
 from autoreason.journal import RunRow
 from autoreason.pages.listed import ListedRun
@@ -28,28 +31,13 @@ def asked(prefer: int, judges: int) -> Preference:
 
 
 def ended(found: Preference | None = None, **changes: Any) -> Story:
-    evidence = Evidence(
-        survival=None,
-        agreement=None,
-        preference=found,
-        ballots=0,
-        invalid=0,
-        first_places=(),
-        ties=0,
-        inconclusive=0,
-        unopposed=0,
-        dropped_quotes=0,
-        leaks=0,
-    )
+    evidence = replace(EVIDENCE, survival=None, preference=found)
     words = count_words(RESULT)
     end: dict[str, Any] = {"text": RESULT, "words": words, "origin": "pass 1 B", "violations": ()}
     end |= {"status": "converged", "reason": "", "ended_by": "survivals", "evidence": evidence}
-    story = Story(
-        task=Task(brief="Open on Sundays?", contract=Contract(max_words=20)),
-        settings=make_settings(
-            Models.everywhere("echo/echo"), 1, budget=Budget(cost=Decimal("3.00"))
-        ),
-    )
+    settings = make_settings(Models.everywhere("echo/echo"), 1, budget=Budget(cost=Decimal("3.00")))
+    task = Task(brief="Open on Sundays?", contract=Contract(max_words=20))
+    story = Story(task=task, settings=settings)
     story.apply(DraftReady(text=DRAFT, words=count_words(DRAFT), given=False))
     story.apply(Delivered(**end | changes))
     return story

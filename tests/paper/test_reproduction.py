@@ -54,9 +54,6 @@ def values(line: ReproducedLine) -> dict[str, float | None]:
     return {figure.name: figure.value for figure in line.figures}
 
 
-# ---- the sample --------------------------------------------------------------------------------
-
-
 @cases(
     ("ref", "claim", "verdict", "expected"),
     [
@@ -104,8 +101,6 @@ def test_the_report_shows_itself(sample: Reproduction) -> None:
     assert printed["lines"][0]["figures"][0]["paper"] == 30
     assert json.loads(json.dumps(printed)) == printed
 
-
-# ---- the recordings ----------------------------------------------------------------------------
 
 AS_CLAIMED = ""
 NO_DATA = "no data"

@@ -66,8 +66,6 @@ def test_a_text_is_the_same_as_itself(text: str) -> None:
     assert "<del>" not in to_html(text, text)
 
 
-# ---- suggestions ---------------------------------------------------------------------------------
-
 MARKED = st.one_of(
     st.lists(
         st.sampled_from(

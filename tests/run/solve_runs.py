@@ -10,13 +10,14 @@ from unittest.mock import patch
 
 from msgspec.structs import replace
 from tests.programs.stage import PROBLEM, MadeUpExaminer, critique, fenced, program
-from tests.run.runs import lend, settings
+from tests.run.runs import lend, settings, start_run
 
 from autoreason.exchange import Model, Request
 from autoreason.job_types import Solve
 from autoreason.journal import Journal
 from autoreason.programs.assignment import Assignment, Assignments
 from autoreason.run.recorded import resume
+from autoreason.run.result import Result
 from autoreason.run.solution import Solution
 from autoreason.run.solve import assign, prepare_solve
 from autoreason.settings import Settings
@@ -51,6 +52,14 @@ def task() -> Task:
 
 def terms(strategy: str, changes: dict[str, Any] | None = None, **own: Any) -> Settings:
     return settings(job=Solve(set=DIGEST, strategy=strategy, **own), **(changes or {}))
+
+
+async def solve_one(
+    journal: Journal, model: Model, strategy: str = "single", **options: Any
+) -> Result:
+    """A run that writes a program for the first of them."""
+    options = {"examiner": MadeUpExaminer(), "settings": terms(strategy), **options}
+    return await start_run(journal, model, task=task(), **options)
 
 
 async def solve_set(

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from tests.patience import PATIENCE
 from tests.programs.stage import MadeUpExaminer
 from tests.run.leaving import Breaking
-from tests.run.runs import go_on, open_journal, start_run
-from tests.run.solve_runs import SCRIPT, go_on_solving, number_of, solve_set, task, terms
+from tests.run.runs import go_on, open_journal
+from tests.run.solve_runs import SCRIPT, go_on_solving, number_of, solve_one, solve_set
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.events import AnyEvent
@@ -139,14 +139,8 @@ async def test_a_run_that_is_stopped_does_not_wait_for_tests(journal: Journal) -
 
     switch = StopSwitch()
     async with asyncio.timeout(PATIENCE):
-        paused = await start_run(
-            journal,
-            ScriptedModel(SCRIPT),
-            task=task(),
-            settings=terms("single"),
-            examiner=Slow(),
-            stop_switch=switch,
-        )
+        told: dict[str, Any] = {"examiner": Slow(), "stop_switch": switch}
+        paused = await solve_one(journal, ScriptedModel(SCRIPT), **told)
     assert paused.status == "stopped"
     result = await go_on(journal, paused.run, ScriptedModel(SCRIPT), examiner=MadeUpExaminer())
     assert result.status == "done"

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 from tests.studies.certify.judges import stored
 
 from autoreason.cli.runner import warn_of_failed_judges
@@ -32,14 +30,6 @@ def recorded(shell: Shell) -> int:
         return 0
     with Journal.open(str(shell.journal), create=False) as journal:
         return sum(len(journal.replies(row.id)) for row in journal.runs(1))
-
-
-def eventually(holds: Callable[[], bool]) -> None:
-    """Wait for something that comes about in another process."""
-    until = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < until, "it never came about"
-        time.sleep(0.05)
 
 
 def test_a_certificate_is_printed_and_kept(inside: Inside) -> None:
@@ -87,7 +77,7 @@ def test_a_killed_certification_goes_on_and_pays_for_nothing_twice(
 ) -> None:
     server.held_from = 40
     running = shell.start("certify", "test/slow", "--base-url", server.url, "-q")
-    eventually(lambda: server.asked >= 40 and recorded(shell) == 39)
+    until(lambda: server.asked >= 40 and recorded(shell) == 39)
     running.kill()
     running.wait(PATIENCE)
     server.gate.set()

@@ -131,13 +131,13 @@ def test_the_shell_completes_names_of_runs(paused: Shell) -> None:
 
 def test_resume_without_a_name_skips_a_run_of_which_nothing_is_recorded(paused: Shell) -> None:
     with Journal.open(str(paused.journal), create=False) as journal:
-        create_run(journal, "29991231-empty-run", "Nothing", "0")
+        create_run(journal, "29991231-empty-run", "Nothing")
     assert paused("resume", "--call-limit", "500", "-q").returncode == 0
 
 
 def test_a_damaged_run_does_not_hide_the_others(finished: Shell) -> None:
     with Journal.open(str(finished.journal), create=False) as journal:
-        create_run(journal, "29991231-bad-run", "Torn", "0")
+        create_run(journal, "29991231-bad-run", "Torn")
         journal.append("29991231-bad-run", PassStarted(number=1, words=3))
     done = finished("runs")
     assert done.returncode == 0

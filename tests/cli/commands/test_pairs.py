@@ -35,7 +35,7 @@ def test_pairs_go_to_a_file_and_the_summary_is_for_programs_too(finished: Shell)
 def test_all_runs_can_be_taken_and_a_damaged_one_hides_none(finished: Shell) -> None:
     assert finished("run", BRIEF, *FAST, "--seed", "8", "-q").returncode == 0
     with Journal.open(str(finished.journal), create=False) as journal:
-        create_run(journal, "29991231-bad-run", "Torn", "0")
+        create_run(journal, "29991231-bad-run", "Torn")
         journal.append("29991231-bad-run", PassStarted(number=1, words=3))
     assert "29991231-bad-run is left out" in finished("export", "--all", "--pairs", "-").stderr
     runs = {json.loads(line)["provenance"]["run"] for line in _lines(finished, "--all")}

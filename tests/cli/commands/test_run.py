@@ -7,7 +7,6 @@ import re
 import shlex
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import pytest
 from tests.cli.conftest import BRIEF, FAST, NO_END, VOTES, Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 from autoreason.tournament.statements import ONE_VOTE
 
@@ -59,8 +58,7 @@ def test_a_quiet_run_stops_while_it_waits_to_ask_again(shell: Shell, server: Ser
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    while not server.asked:
-        time.sleep(0.02)
+    until(lambda: server.asked)
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130
@@ -365,18 +363,7 @@ def test_what_leaves_this_machine_is_said_however_quiet(inside: Inside) -> None:
     known = (*known, "-m", "mine.py:Mine/x")
     for done in (
         inside("run", BRIEF, *FAST, *known),
-        inside(
-            "run",
-            BRIEF,
-            *FAST,
-            *known,
-            "--call-limit",
-            "4",
-            "--set",
-            "reviewers=0",
-            "--set",
-            "confirmation=0",
-        ),
+        inside("run", BRIEF, *FAST, *known, "--call-limit", "4", *NO_END),
         inside("resume", "-q", "--call-limit", "200"),
     ):
         assert re.match(r"1 record, 5 words of kb goes to \S*mine.py:Mine\n", done.err)
