@@ -236,10 +236,7 @@ def test_the_research_task_that_is_shown_can_be_run(
         ("`certify`", (Certificate, CertificateFinding)),
         ("`lab`", (LabReport, LabArm, ArmPair, LeftOut, DifficultyShares)),
         ("`audit`", (Audit, AuditFinding)),
-        (
-            "`problems`",
-            (Trial, Share, BrokenRecord, Assignment, Example),
-        ),
+        ("`problems`", (Trial, Share, BrokenRecord, Assignment, Example)),
         ("`simulate`", (SimulationReport, Plan, Cell, Summary, World, Interval)),
         ("`rate report`", (RatingsReport, TaskResult, TextStanding, Person, TaskAgreement)),
         ("`research`", (ResearchReport, NoiseMeasured, TrialRow, Effect, FinalistsMeasured)),
@@ -296,10 +293,8 @@ def test_the_extensions_that_are_shown_work_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = (ROOT / "docs" / "extending.md").read_text("utf-8")
-    shown = [
-        shown_under(each, tmp_path / "part.py").read_text("utf-8")
-        for each in ("A model", "A contract check")
-    ]
+    part, headings = tmp_path / "part.py", ("A model", "A contract check")
+    shown = [shown_under(each, part).read_text("utf-8") for each in headings]
     (tmp_path / "mine.py").write_text("\n\n".join(shown))
     (command,) = re.findall(r"^    autoreason (run .*)$", page, re.MULTILINE)
     monkeypatch.chdir(tmp_path)
