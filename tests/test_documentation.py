@@ -15,9 +15,8 @@ import pytest
 from msgspec import Struct
 from tests.cases import cases
 from tests.cli.inside import Inside
-from tests.programs.stage import MadeUpExaminer
-from tests.run.runs import open_journal, start_run
-from tests.run.solve_runs import SCRIPT, task, terms
+from tests.run.runs import open_journal
+from tests.run.solve_runs import SCRIPT, solve_one
 
 import autoreason
 from autoreason import extend
@@ -89,13 +88,11 @@ def links(page: Path) -> list[str]:
 
 
 def anchors(page: Path) -> set[str]:
-    """The headings of a page, as links name them."""
     headings = _HEADING.findall(page.read_text("utf-8"))
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def broken(page: Path) -> list[str]:
-    """Links of a page that lead nowhere."""
     lost = []
     for link in links(page):
         path, _, anchor = link.partition("#")
@@ -175,13 +172,7 @@ async def test_the_strategy_of_ones_own_that_is_shown_can_be_run(tmp_path: Path)
 async def test_the_strategy_for_programs_that_is_shown_can_be_run(tmp_path: Path) -> None:
     file = shown_under("A strategy for programs", tmp_path / "patient.py")
     with open_journal(tmp_path) as journal:
-        result = await start_run(
-            journal,
-            ScriptedModel(SCRIPT),
-            task=task(),
-            settings=terms(f"{file}:Patient"),
-            examiner=MadeUpExaminer(),
-        )
+        result = await solve_one(journal, ScriptedModel(SCRIPT), f"{file}:Patient")
         assert (await replay.aio(result.run, journal=journal)).same
     (solved,) = solved_in(result.story)
     assert solved.reason == "it passes all 3 public tests"
@@ -247,10 +238,7 @@ def test_the_research_task_that_is_shown_can_be_run(
         ("`certify`", (Certificate, CertificateFinding)),
         ("`lab`", (LabReport, LabArm, ArmPair, LeftOut, DifficultyShares)),
         ("`audit`", (Audit, AuditFinding)),
-        (
-            "`problems`",
-            (Trial, Share, BrokenRecord, Assignment, Example),
-        ),
+        ("`problems`", (Trial, Share, BrokenRecord, Assignment, Example)),
         ("`simulate`", (SimulationReport, Plan, Cell, Summary, World, Interval)),
         ("`rate report`", (RatingsReport, TaskResult, TextStanding, Person, TaskAgreement)),
         ("`research`", (ResearchReport, NoiseMeasured, TrialRow, Effect, FinalistsMeasured)),
@@ -264,7 +252,6 @@ def test_every_field_of_json_is_on_its_page(section: str, kinds: tuple[type[Stru
 
 
 def documented(page: str, section: str) -> list[str]:
-    """The fields that a section of a page names."""
     (text,) = re.findall(rf"^## {re.escape(section)}\n(.*?)(?=^## |\Z)", page, re.M | re.S)
     return re.findall(r"`(\w+)`", text)
 
@@ -308,10 +295,8 @@ def test_the_extensions_that_are_shown_work_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = (ROOT / "docs" / "extending.md").read_text("utf-8")
-    shown = [
-        shown_under(each, tmp_path / "part.py").read_text("utf-8")
-        for each in ("A model", "A contract check")
-    ]
+    part, headings = tmp_path / "part.py", ("A model", "A contract check")
+    shown = [shown_under(each, part).read_text("utf-8") for each in headings]
     (tmp_path / "mine.py").write_text("\n\n".join(shown))
     (command,) = re.findall(r"^    autoreason (run .*)$", page, re.MULTILINE)
     monkeypatch.chdir(tmp_path)

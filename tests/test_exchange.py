@@ -40,8 +40,6 @@ PROGRAM_QUERIES = (ExaminationQuery, ProbeQuery, PolicyQuery)
 
 
 class Weather(Query[tuple[int, ...]], frozen=True, kw_only=True):
-    """The temperatures of some days."""
-
     kind = "weather"
     days: int
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ DRAFT = """# Trip
 The trip to Lisbon costs 250 EUR. It is on 3 March 2027.
 Book at https://example.org/trip, said Maria Costa: “nobody should miss the view from there”.
 """
+NEED_NOT = "facts of your draft need not stay"
 
 
 def task(*keep: Any, draft: str | None = DRAFT, **parts: Any) -> Task:
@@ -51,17 +53,11 @@ def test_a_draft_keeps_itself_whatever_is_added(noise: str, more: str) -> None:
     assert broken(task("draft"), f"{DRAFT}\n{more}") == []
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        {"facts": "It costs 300 EUR now."},
-        {"brief": "Improve it: the trip costs 300 EUR now."},
-        {"said": "It is 300 EUR now."},
-    ],
-)
-def test_what_facts_brief_or_a_person_say_may_take_its_place(source: dict[str, str]) -> None:
-    said = [source.pop("said")] if "said" in source else []
-    assert broken(task("draft", **source), DRAFT.replace("250", "300"), *said) == []
+def test_what_facts_brief_or_a_person_say_may_take_its_place() -> None:
+    other, now = DRAFT.replace("250", "300"), "The trip costs 300 EUR now."
+    assert broken(task("draft", facts=now), other) == []
+    assert broken(task("draft", brief=f"Improve it: {now}"), other) == []
+    assert broken(task("draft"), other, now) == []
 
 
 def test_what_is_to_go_may_go_but_nothing_invented_takes_its_place() -> None:
@@ -94,10 +90,8 @@ def test_a_translation_need_not_keep_the_words_of_a_quotation() -> None:
 def test_a_correction_counts_in_other_words_and_for_nothing_else() -> None:
     made = task("draft", facts="The trip costs 300 EUR. Insurance is 40 EUR.")
     text = DRAFT.replace("The trip to Lisbon costs 250 EUR.", "{} It goes to Lisbon.")
-    assert (
-        broken(made, text.format("For 300 EUR in all, you may join our trip: nothing else costs."))
-        == []
-    )
+    correct = "For 300 EUR in all, you may join our trip: nothing else costs."
+    assert broken(made, text.format(correct)) == []
     assert broken(made, text.format("Insurance is 40 EUR.")) == ["“250 EUR” is missing"]
 
 
@@ -107,32 +101,23 @@ def test_figures_that_changed_places_are_lost_unless_facts_say_so() -> None:
         "“12 EUR” became “5 EUR”",
         "“5 EUR” became “12 EUR”",
     ]
-    assert (
-        broken(task("draft", draft=draft, facts="Children pay 12 EUR, adults 5 EUR."), text) == []
-    )
+    facts = "Children pay 12 EUR, adults 5 EUR."
+    assert broken(task("draft", draft=draft, facts=facts), text) == []
 
 
 @pytest.mark.parametrize(
     ("facts", "limits", "noted"),
     [
-        (
-            "The trip costs 300 EUR.",
-            {},
-            ["your draft says “250 EUR”, facts “300 EUR”: correct one"],
-        ),
-        ("Hotels cost 300 EUR. The trip costs 250 EUR.", {}, []),
-        (
-            "",
-            {"max_words": 9},
-            ["facts of your draft need not stay: 9 words are under half of your draft"],
-        ),
-        ("", {"max_words": 20}, []),
+        ("The trip costs 300 EUR.", {}, "your draft says “250 EUR”, facts “300 EUR”: correct one"),
+        ("Hotels cost 300 EUR. The trip costs 250 EUR.", {}, ""),
+        ("", {"max_words": 9}, f"{NEED_NOT}: 9 words are under half of your draft"),
+        ("", {"max_words": 20}, ""),
     ],
 )
 def test_its_person_is_told_what_does_not_go_together(
-    facts: str, limits: dict[str, Any], noted: list[str]
+    facts: str, limits: dict[str, Any], noted: str
 ) -> None:
-    assert task("draft", facts=facts, **limits).given.notes() == noted
+    assert "".join(task("draft", facts=facts, **limits).given.notes()) == noted
     assert not task("draft", draft=None, facts=facts, **limits).given.notes()
 
 
@@ -143,9 +128,7 @@ def test_of_many_facts_that_differ_three_are_named() -> None:
         for more in (20, 40)
     )
     notes = task("draft", draft=draft, facts=facts).given.notes()
-    assert [*map(len, notes[:3])] == [
-        len("your draft says “20 EUR”, facts “40 EUR”: correct one")
-    ] * 3
+    assert all(re.match("your draft says “2. EUR”, facts “4. EUR”: ", each) for each in notes[:3])
     assert notes[3:] == ["3 more like these"]
 
 
@@ -170,14 +153,10 @@ def test_what_is_set_holds_for_facts_and_brief_but_not_for_their_own_limits() ->
 def test_where_it_is_strict_nothing_is_added() -> None:
     text = f"{DRAFT}\nIt takes 16 weeks."
     assert broken(task("draft"), text) == []
-    assert [each.startswith("“16 weeks” ") for each in broken(task("draft", "strict"), text)] == [
-        True
-    ]
+    (added,) = broken(task("draft", "strict"), text)
+    assert added.startswith("“16 weeks” ")
     assert broken(task("names", "strict"), text) == []
-    assert (
-        broken(task("strict", facts="All of it takes 16 weeks."), DRAFT + "It takes 16 weeks.")
-        == []
-    )
+    assert broken(task("strict", facts="All of it takes 16 weeks."), text) == []
 
 
 def test_its_person_is_told_in_short_and_authors_in_full() -> None:
@@ -199,6 +178,5 @@ def test_what_nobody_gave_is_found_with_its_sentence() -> None:
     made = task(draft=None, brief="Write about Lisbon.", facts="It costs 250 EUR.")
     text = "Lisbon costs 250 EUR. Nobody knows that it takes 16 weeks. We meet Ana."
     found = find_new(made.given, text, ("Let her be Ana.",))
-    assert [(each.text, each.sentence) for each in found] == [
-        ("16 weeks", "Nobody knows that it takes 16 weeks.")
-    ]
+    (new,) = found
+    assert (new.text, new.sentence) == ("16 weeks", "Nobody knows that it takes 16 weeks.")

@@ -48,7 +48,6 @@ class Mine(EchoModel):
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A file of the user's own in the folder at hand."""
     file = tmp_path / "own.py"
     file.write_text(OWN)
     monkeypatch.chdir(tmp_path)
@@ -92,17 +91,13 @@ def open_mine(address: str) -> EchoModel:
 def test_a_check_gives_sentences_and_nothing_else(own: Path) -> None:
     (violation,) = Contract(checks=(f"{own}:sentences",)).violations("Text.")
     assert violation.message == "one sentence"
-    for name in ("abc", "five"):
-        with pytest.raises(
-            InvalidInput, match=f"{name} has no valid result; return a list of text"
-        ):
-            Contract(checks=(f"{own}:{name}",)).violations("Text.")
-    with pytest.raises(InvalidInput, match="halves has no valid result; return a list of text"):
-        Contract(checks=(f"{own}:halves",)).violations("Text.")
-    with pytest.raises(
-        InvalidInput, match=r"exits raised SystemExit \(3\) at own.py:\d+; correct it"
+    no_result = "has no valid result; return a list of text"
+    for name, said in (
+        *((each, no_result) for each in ("abc", "five", "halves")),
+        ("exits", r"raised SystemExit \(3\) at own.py:\d+; correct it"),
     ):
-        Contract(checks=(f"{own}:exits",)).violations("Text.")
+        with pytest.raises(InvalidInput, match=f"{name} {said}"):
+            Contract(checks=(f"{own}:{name}",)).violations("Text.")
 
 
 @pytest.mark.usefixtures("own")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from jinja2 import Environment, meta
 
 from autoreason.errors import InvalidInput
 from autoreason.prompts import built_in, load, takes
@@ -12,8 +13,6 @@ from autoreason.prompts.overrides import VARIABLES
 
 
 def test_every_prompt_uses_what_it_requires_and_nothing_it_does_not_state(tmp_path: Path) -> None:
-    from jinja2 import Environment, meta
-
     for name, source in (*built_in().sources.items(), *built_in(small=True).sources.items()):
         used = meta.find_undeclared_variables(Environment().parse(source))
         required = {each.partition(".")[0] for each in takes(source).required}
@@ -33,8 +32,6 @@ def test_every_prompt_uses_what_it_requires_and_nothing_it_does_not_state(tmp_pa
 def test_prompts_for_programs_and_files_state_their_variables_and_are_checked_alike(
     tmp_path: Path, kind: str, name: str, message: str
 ) -> None:
-    from jinja2 import Environment, meta
-
     sources = built_in(writes=kind).sources
     for each, source in sources.items():
         assert meta.find_undeclared_variables(Environment().parse(source)) == takes(source).all
@@ -55,11 +52,7 @@ def test_a_folder_overrides_by_name_and_leaves_the_rest(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        (
-            "critic",
-            "Look at {{ txt }}.",
-            "unknown variable `txt`; known are boundary, criteria, edit, guidance, quoted, split, text",
-        ),
+        ("critic", "Look at {{ txt }}.", "unknown variable `txt`; known are boundary, criteria, "),
         ("author", "Use {{ brief }}.", "unknown variable `brief`; known are none"),
         ("critic", "{% if text %}", "line 1: .*; correct it"),
         ("critics", "x", "is not the name of a prompt"),
@@ -103,18 +96,14 @@ def test_a_prompt_may_say_a_thing_once_more_shorter_or_in_another_order(tmp_path
         "{{ c.text | trim | indent(2) }}{{ ', ' if not loop.last }}{% endfor %}"
         "{% for c in candidates %}{{ c.text | truncate(20) | upper }}{% endfor %}"
     )
-    assert (
-        load(tmp_path).render(
-            "judge", candidates=[{"label": "P", "text": "One."}, {"label": "Q", "text": "Two."}]
-        )
-        == "2: 1. Q\nTwo., 2. P\nOne.ONE.TWO."
-    )
+    shown = [{"label": "P", "text": "One."}, {"label": "Q", "text": "Two."}]
+    rendered = load(tmp_path).render("judge", candidates=shown)
+    assert rendered == "2: 1. Q\nTwo., 2. P\nOne.ONE.TWO."
 
 
 def test_a_prompt_for_a_very_small_author_needs_no_more_than_ours_shows(tmp_path: Path) -> None:
-    (tmp_path / "fix_contract.md").write_text(
-        "Better, please: {% for f in fixes %}{{ f }}{% endfor %}"
-    )
+    shown = "Better, please: {% for f in fixes %}{{ f }}{% endfor %}"
+    (tmp_path / "fix_contract.md").write_text(shown)
     assert load(tmp_path, small=True).render("fix_contract", fixes=["x"]) == "Better, please: x"
     (tmp_path / "reviser.md").write_text("Better, please: {{ text }}")
     for small in (True, False):

@@ -70,7 +70,6 @@ def test_events_signals_and_what_authors_need_have_modules_of_their_own() -> Non
 
 
 def classes(hint: Any) -> Iterator[type]:
-    """Every class that a type mentions."""
     if isinstance(hint, type):
         yield get_origin(hint) or hint
     for each in hint if isinstance(hint, list | tuple) else get_args(hint):
@@ -83,15 +82,9 @@ def test_every_class_of_ours_that_a_signature_mentions_is_offered_too(name: str)
     if not (inspect.isfunction(value) or inspect.isclass(value)):
         return
     homes = [*OFFERED.values(), *EXTEND.values(), *vars(events).values(), *vars(errors).values()]
-    hints = [
-        hint
-        for parameter, hint in (
-            [(each.name, each.annotation) for each in inspect.signature(value).parameters.values()]
-            if hasattr(value, "aio")
-            else get_type_hints(value).items()
-        )
-        if not parameter.startswith("_")
-    ]
+    given = inspect.signature(value).parameters.values() if hasattr(value, "aio") else ()
+    found = {each.name: each.annotation for each in given} or get_type_hints(value)
+    hints = [hint for name, hint in found.items() if not name.startswith("_")]
     ours = [each for each in classes(hints) if each.__module__.startswith("autoreason")]
     assert [each for each in ours if each not in homes] == []
 
@@ -183,7 +176,5 @@ def test_every_example_runs(name: str, tmp_path: Path, monkeypatch: pytest.Monke
 )
 def test_importing_and_using_it_imports_nothing_heavy(code: str, without: set[str]) -> None:
     script = f"import sys, autoreason; {code} print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert not without & set(done.stdout.split())
+    loaded = subprocess.check_output([sys.executable, "-c", script], text=True)
+    assert not without & set(loaded.split())

@@ -35,7 +35,13 @@ def test_settings_that_cannot_be_read_are_refused_by_name() -> None:
         Settings(models=ONE, seed=1, budget=5)  # type: ignore[arg-type]
 
 
-def test_the_defaults_are_unseen_revisions_and_the_paper_differs_where_it_does_otherwise() -> None:
+def test_where_only_judges_are_asked_no_other_model_is_named() -> None:
+    models = Models.judging("a/x", "b/x", "a/x")
+    assert models.all() == ("a/x", "b/x")
+    assert make_settings(models, 1, base_url={"a": "http://h/v1"}).server_of("a/x")
+
+
+def test_the_defaults_are_reviews_of_revisions_that_no_judge_sees_and_the_paper_has_votes() -> None:
     settings = make_settings(ONE, 1)
     assert (settings.protocol, settings.passes, settings.judges) == ("robust", 40, 0)
     assert (settings.reviewers, settings.review_every, settings.review_texts) == (7, 5, 9)
@@ -65,19 +71,14 @@ def test_the_defaults_are_unseen_revisions_and_the_paper_differs_where_it_does_o
         ({"budget": Budget(cost=Decimal("inf"))}, "`budget.cost` is Infinity; give a finite"),
         ({"budget": Budget(seconds=math.nan)}, "`budget.seconds` is nan; give a finite number"),
         ({"budget": Budget(seconds=math.inf)}, "`budget.seconds` is inf; give a finite number"),
-        (
-            {"base_url": "http://bob:hunter2@127.0.0.1/v1"},
-            "put keys into the key file",
-        ),
+        ({"base_url": "http://bob:hunter2@127.0.0.1/v1"}, "put keys into the key file"),
         ({"base_url": {"echo": "https://key@host/v1"}}, "put keys into the key file"),
-        (
-            {"base_url": "https://host/v1?api_key=secret"},
-            "put keys into the key file",
-        ),
+        ({"base_url": "https://host/v1?api_key=secret"}, "put keys into the key file"),
         ({"base_url": "https://host/v1#secret"}, "put keys into the key file"),
         ({"k": "many"}, "`k` must be a whole number, not text"),
         ({"reviewers": 1.5}, "`reviewers` must be a whole number, not a number"),
         ({"nonsense": 1}, "unknown setting `nonsense`"),
+        ({"budget": Budget(cost=Decimal("1e999"))}, r"is 1E\+999; give at most 1,000,000,"),
     ],
 )
 def test_what_is_out_of_range_is_refused(changes: dict[str, Any], message: str) -> None:
@@ -148,8 +149,3 @@ def test_settings_record_whose_server_a_url_is() -> None:
     assert made.base_url == {"acme": "http://h/v1"}
     changed = msgspec.structs.replace(made, models=Models.everywhere("openai/y"))
     assert (made.server_of("acme/z"), changed.server_of("openai/y")) == ("http://h/v1", None)
-
-
-def test_a_limit_in_money_that_no_json_can_carry_is_refused() -> None:
-    with pytest.raises(InvalidInput, match=r"`budget.cost` is 1E\+999; give at most 1,000,000,"):
-        make_settings(Models.everywhere("a/x"), 1, budget=Budget(cost=Decimal("1e999")))

@@ -18,7 +18,6 @@ from autoreason.story import build_story
 
 
 def without(lost: type[AnyEvent], number: int | None = None) -> list[AnyEvent]:
-    """The record of a complete run without one event."""
     return [
         event
         for event in made_up.whole_run()

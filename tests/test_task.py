@@ -6,6 +6,7 @@ import io
 import sys
 import unicodedata
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,22 +26,15 @@ def write(folder: Path, text: str | bytes, name: str = "brief.md") -> str:
     return str(path)
 
 
-def test_a_file_is_read_with_its_front_matter_which_flags_override(tmp_path: Path) -> None:
-    source = write(
-        tmp_path,
-        "---\nmax_words: 120\nsections: Risks\nmust_include: [Lisbon, /\\d+/]\n"
-        "facts:\n  - It rains.\n---\n\n# Plan\n\nWrite it.\n",
-    )
-    task = read_task(source)
-    assert task.brief == "# Plan\n\nWrite it."
-    assert task.contract == Contract(
-        max_words=120, sections=("Risks",), must_include=("Lisbon", r"/\d+/")
-    )
-    assert task.facts == "- It rains."
-    assert task.title == "Plan"
-    source = write(tmp_path, "---\nmax_words: 120\nmin_words: 20\n---\nWrite it.")
-    task = read_task(source, contract={"max_words": 80, "sections": ()})
-    assert task.contract == Contract(min_words=20, max_words=80)
+def test_a_file_is_read_with_its_front_matter(tmp_path: Path) -> None:
+    front = "max_words: 120\nsections: Risks\nmust_include: [Lisbon, /\\d+/]\n"
+    # A fact in a list may have a colon.
+    front += "facts:\n  - Price: 5 EUR\n  - It rains."
+    task = read_task(write(tmp_path, f"---\n{front}\n---\n\n# Plan\n\nWrite it.\n"))
+    assert (task.brief, task.title) == ("# Plan\n\nWrite it.", "Plan")
+    limits = {"sections": ("Risks",), "must_include": ("Lisbon", r"/\d+/")}
+    assert task.contract == Contract(max_words=120, **limits)  # type: ignore[arg-type]
+    assert task.facts == "- Price: 5 EUR\n- It rains."
 
 
 @pytest.mark.parametrize(
@@ -48,14 +42,8 @@ def test_a_file_is_read_with_its_front_matter_which_flags_override(tmp_path: Pat
     [
         ("accurate", ("accurate",)),
         ("[accurate, short]", ("accurate", "short")),
-        (
-            "\n- accurate\n- sounds like us: short  sentences",
-            ("accurate", "sounds like us: short sentences"),
-        ),
-        (
-            "\n  accurate:\n  sounds like us: short sentences",
-            ("accurate", "sounds like us: short sentences"),
-        ),
+        ("\n- accurate\n- like us: short  sentences", ("accurate", "like us: short sentences")),
+        ("\n  accurate:\n  like us: short sentences", ("accurate", "like us: short sentences")),
         ("[accurate, open at 9:00, open at 9:30]", ("accurate", "open at 9:00", "open at 9:30")),
     ],
 )
@@ -69,27 +57,26 @@ def test_criteria_are_a_text_or_a_list_and_flags_add_to_them(
     assert Task(brief="x", criteria=criteria).criterion_names[0] == "accurate"
 
 
-@pytest.mark.parametrize(
-    ("written", "kept"),
-    [
+def test_what_must_stay_is_said_in_the_brief_and_a_draft_is_kept_unless_that_is_declined(
+    tmp_path: Path,
+) -> None:
+    for written, kept in (
         ("true", ("all",)),
         ("false", ()),
         ("strict", ("strict",)),
         ("[dates, links]", ("dates", "links")),
-    ],
-)
-def test_what_must_stay_is_said_in_the_brief(written: str, kept: tuple[str, ...]) -> None:
-    assert read_task(f"---\nkeep: {written}\n---\nWrite it.").contract.keep == kept
-
-
-def test_a_draft_is_kept_unless_that_is_declined(tmp_path: Path) -> None:
+    ):
+        assert read_task(f"---\nkeep: {written}\n---\nWrite it.").contract.keep == kept
     draft = Path(write(tmp_path, "It costs 250 EUR.", "draft.md"))
     assert read_task("Write it.").contract.keep is None
     assert read_task("Write it.", draft=draft).contract.keep == ("draft",)
     assert read_task("Write it.", draft=draft, contract={"keep": False}).contract.keep == ()
 
 
-def test_plain_limits_in_prose_are_limits_unless_keys_say_otherwise_or_they_are_declined() -> None:
+def test_options_come_before_front_matter_and_both_before_limits_in_prose() -> None:
+    brief = "---\nmax_words: 120\nmin_words: 20\n---\nWrite it."
+    given: dict[str, Any] = {"max_words": 80, "sections": ()}
+    assert read_task(brief, contract=given).contract == Contract(min_words=20, max_words=80)
     brief = "---\nmax_words: 60\n---\nWrite at most 80 words in three sentences."
     assert read_task(brief).contract == Contract(max_words=60, min_sentences=3, max_sentences=3)
     given = {"max_words": 70, "max_sentences": 2}
@@ -97,18 +84,20 @@ def test_plain_limits_in_prose_are_limits_unless_keys_say_otherwise_or_they_are_
     assert read_task(brief, limits_from_brief=False).contract == Contract(max_words=60)
 
 
-def test_words_or_standard_input_are_a_brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    for brief in ("Write a haiku about rain.", "Write it.\n\n---\n\nAnd then more."):
+def test_words_are_a_brief_with_front_matter_or_without() -> None:
+    # Some only look like something else.
+    looks = ("~nosuchuser hello", "~ is a tilde", "字" * 200, "--- is a rule\nmax_words: no")
+    for brief in (*looks, "---\nA: b", "Write a haiku.", "Write it.\n\n---\n\nAnd then more."):
         assert read_task(brief) == Task(brief=brief)
     task = read_task("---\r\nmax_words: 9\r\n---\r\nWrite\r\nit.")
     assert (task.brief, task.contract.max_words) == ("Write\nit.", 9)
+
+
+def test_standard_input_is_a_brief_and_draft_and_facts_come_from_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("Schreib über Köln.".encode())))
     assert read_task("-").brief == "Schreib über Köln."
-
-
-def test_draft_and_facts_come_from_files_and_a_fact_in_a_list_may_have_a_colon(
-    tmp_path: Path,
-) -> None:
     draft, facts = write(tmp_path, "A draft.", "draft.md"), write(tmp_path, "A fact.", "facts.md")
     task = read_task("Write it.", draft=Path(draft), facts=Path(facts))
     assert (task.draft, task.facts) == ("A draft.", "A fact.")
@@ -165,14 +154,6 @@ def test_a_file_that_is_not_there_is_no_literal_brief(tmp_path: Path) -> None:
         read_task("Write it.", draft=Path("~nosuchuser/x"))
     with pytest.raises(InvalidInput, match="Is a directory"):
         read_task(str(tmp_path))
-
-
-@pytest.mark.parametrize(
-    "brief",
-    ["~nosuchuser hello", "~ is a tilde", "字" * 200, "--- is a rule\nmax_words: no", "---\nA: b"],
-)
-def test_words_that_only_look_like_something_else_are_a_brief(brief: str) -> None:
-    assert read_task(brief).brief == brief
 
 
 @pytest.mark.parametrize("brief", ["x \udcff", "x \0 y"])

@@ -40,17 +40,14 @@ class Shell:
 
     @property
     def journal(self) -> Path:
-        """Where the record is."""
         return self.home / "data" / "autoreason" / "journal.db"
 
     def command(self, *arguments: str) -> list[str]:
-        """What to start."""
         return [sys.executable, "-m", "autoreason.cli", *arguments]
 
     def __call__(
         self, *arguments: str, stdin: str | None = None, **environment: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end."""
         return subprocess.run(
             self.command(*arguments),
             input=stdin,
@@ -65,7 +62,6 @@ class Shell:
         )
 
     def start(self, *arguments: str, **options: Any) -> subprocess.Popen[str]:
-        """Begin a command and go on."""
         return subprocess.Popen(
             self.command(*arguments),
             text=True,
@@ -86,7 +82,6 @@ class QuickShell(Shell):
     def __call__(
         self, *arguments: str, stdin: str | None = None, **environment: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end."""
         if any(name.startswith("PYTHON") for name in environment):
             return super().__call__(*arguments, stdin=stdin, **environment)
         with pytest.MonkeyPatch.context() as patch:
@@ -98,7 +93,6 @@ class QuickShell(Shell):
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
-    """A shell in an empty home."""
     return Shell(tmp_path)
 
 
@@ -106,6 +100,20 @@ def shell(tmp_path: Path) -> Shell:
 def quick_shell(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
     """The same, quicker."""
     return QuickShell(tmp_path, capsys)
+
+
+@pytest.fixture
+def finished(quick_shell: Shell) -> Shell:
+    """With one finished run."""
+    assert quick_shell("run", BRIEF, *FAST, "-q").returncode == 0
+    return quick_shell
+
+
+@pytest.fixture
+def paused(quick_shell: Shell) -> Shell:
+    """With one run that reached its budget in its first pass."""
+    assert quick_shell("run", BRIEF, *FAST, "-q", "--call-limit", "2", *NO_END).returncode == 3
+    return quick_shell
 
 
 @pytest.fixture

@@ -21,12 +21,10 @@ class Said(NamedTuple):
 
     @property
     def json(self) -> Any:
-        """Standard output as a JSON value."""
         return json.loads(self.out)
 
     @property
     def sentence(self) -> str:
-        """The one sentence of a refusal."""
         lines = self.err.strip().splitlines()
         assert len(lines) == 1, self.err
         assert lines[0].startswith("autoreason: ")
@@ -42,22 +40,18 @@ class Inside:
         self._capture = capture
 
     def __call__(self, *arguments: str) -> Said:
-        """Run a command to its end."""
         self._capture.readouterr()
         status = run_cli(list(arguments))
         return Said(status, *self._capture.readouterr())
 
     def write(self, name: str, text: str) -> str:
-        """A file in the folder, by name."""
         (self.folder / name).write_text(text)
         return name
 
     @property
     def journal_exists(self) -> bool:
-        """Whether anything was written down."""
         return (self.folder / "journal.db").exists()
 
     def runs(self) -> list[str]:
-        """The runs in the journal, newest first."""
         with Journal.open(str(self.folder / "journal.db"), create=False) as journal:
             return [row.id for row in journal.runs()]

@@ -45,7 +45,6 @@ DRAFTED = DraftReady(text=DRAFT, words=11, given=False)
 
 
 def verdict(a: int, ab: int, b: int, *, chance: float = 0.41, ballots: int = 3) -> Verdict:
-    """A panel's verdict from its points."""
     points = {"A": a, "AB": ab, "B": b}
     first, second, _ = sorted(points.values(), reverse=True)
     winner = next(slot for slot in ("A", "AB", "B") if points[slot] == first)
@@ -62,7 +61,6 @@ def verdict(a: int, ab: int, b: int, *, chance: float = 0.41, ballots: int = 3) 
 
 
 def ballot(stage: str, seat: int, *ranked: str) -> BallotCast:
-    """A valid vote."""
     order = tuple(sorted(ranked)) if "draft" in ranked else ("A", "AB", "B")
     return BallotCast(
         stage=stage,
@@ -75,7 +73,6 @@ def ballot(stage: str, seat: int, *ranked: str) -> BallotCast:
 
 
 def critique(number: int) -> CritiqueWritten:
-    """A critic's list."""
     return CritiqueWritten(
         number=number,
         critic=0,
@@ -92,7 +89,6 @@ def critique(number: int) -> CritiqueWritten:
 
 
 def challengers(number: int) -> list[AnyEvent]:
-    """Both challengers of a pass."""
     return [
         CandidateReady(
             number=number,
@@ -108,7 +104,6 @@ def challengers(number: int) -> list[AnyEvent]:
 
 
 def a_pass(number: int, winner: Slot, streak: int, points: Verdict) -> list[AnyEvent]:
-    """A whole pass."""
     stage = f"pass/{number}"
     return [
         PassStarted(number=number, words=11),
@@ -180,23 +175,14 @@ LOST = CandidateDropped(number=1, slot="AB", reason="contract", violations=BROKE
 
 
 def review() -> list[AnyEvent]:
-    """The final panel."""
     texts = (
         Incumbent(name="draft", since=0, text=DRAFT, keeps_contract=True),
         Incumbent(
             name="pass 1 AB", since=1, text="A library near the river. (1)", keeps_contract=True
         ),
     )
-    last = Verdict(
-        winner="pass 1 AB",
-        scores={"draft": 8, "pass 1 AB": 13},
-        margin=5,
-        chance=0.06,
-        tied=False,
-        ballots=7,
-        invalid=0,
-        agreement=0.43,
-    )
+    points = {"draft": 8, "pass 1 AB": 13}
+    last = replace(verdict(8, 13, 0, chance=0.06, ballots=7), winner="pass 1 AB", scores=points)
     votes = [ballot("review", seat, "pass 1 AB", "draft") for seat in range(6)]
     return [
         *votes,
@@ -206,7 +192,6 @@ def review() -> list[AnyEvent]:
 
 
 def whole_run() -> list[AnyEvent]:
-    """Everything from start to end."""
     return [
         STARTED,
         DRAFTED,

@@ -59,7 +59,6 @@ class Server(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where it is."""
         return f"http://127.0.0.1:{self.server_port}/v1"
 
 
@@ -69,7 +68,6 @@ class Handler(BaseHTTPRequestHandler):
     server: Server
 
     def parse_request(self) -> bool:
-        """Note who came, and with which key."""
         parsed = super().parse_request()
         if parsed:
             self.server.visits += 1
@@ -78,7 +76,6 @@ class Handler(BaseHTTPRequestHandler):
         return parsed
 
     def do_GET(self) -> None:
-        """The list of models."""
         if self.server.silent:
             self.server.gate.wait()
         if self.server.moved_to:
@@ -88,7 +85,6 @@ class Handler(BaseHTTPRequestHandler):
         self._send(200, {"object": "list", "data": models})
 
     def do_POST(self) -> None:
-        """One completion."""
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.bodies.append(body)
         self.server.asked += 1
@@ -140,13 +136,11 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def judged(body: dict[str, Any]) -> bool:
-    """Whether a judge is asked."""
     shape = body.get("response_format", {}).get("json_schema", {})
     return bool(shape.get("name") == "ballot")
 
 
 def answer(body: dict[str, Any]) -> str:
-    """What the echo model would say."""
     shape = body.get("response_format", {}).get("json_schema")
     request = Request(
         role="author",
@@ -161,7 +155,6 @@ def answer(body: dict[str, Any]) -> str:
 
 @contextmanager
 def serving() -> Iterator[Server]:
-    """A server for as long as it is needed."""
     server = Server()
     thread = threading.Thread(target=server.serve_forever, args=(0.05,))
     thread.start()

@@ -55,7 +55,6 @@ class MadeUpClient(MadeUpExaminer):
         return client
 
     async def examine(self, examination: Examination) -> Examined:
-        """As the made-up examiner says, at a level of one's own."""
         return replace(await super().examine(examination), level=self.reply.level)
 
     async def close(self) -> None:
@@ -77,7 +76,6 @@ def examiner(monkeypatch: pytest.MonkeyPatch) -> type[MadeUpClient]:
 
 @pytest.fixture
 def writes(monkeypatch: pytest.MonkeyPatch) -> Callable[[WrittenText], None]:
-    """Make echo/echo write these programs."""
     echo = EchoModel.ask
 
     def script(written: WrittenText) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from tests.cli.conftest import Shell
 from tests.cli.inside import Inside
 
@@ -60,19 +59,3 @@ def test_views_and_files_have_every_text(inside: Inside, tmp_path: Path) -> None
     assert [each["text"] for each in listed] == BEST
     inside("fork", "last", "--strategy", "single")
     assert inside("show", "--text").out.strip() == BEST[0]
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--alternatives", "8"), "--alternatives is 8; give a number from 2 to 7"),
-        (("--alternatives", "3", "--strategy", "single"), "leave out --strategy"),
-        (("--alternatives", "3", "--protocol", "paper"), "alternatives needs a panel"),
-    ],
-)
-def test_what_cannot_be_is_one_sentence(
-    inside: Inside, options: tuple[str, ...], said: str
-) -> None:
-    refused = inside("run", "A headline", "-m", "echo/echo", *options)
-    assert refused.status == 2
-    assert said in refused.err

@@ -35,7 +35,6 @@ MODELS = Models.everywhere("a/b")
 
 
 def expect(expected: Expected = USUAL, pace: float | None = None, **limits: Any) -> str:
-    """The line for a run with these limits."""
     settings = make_settings(MODELS, 1, budget=Budget(**limits))
     return describe_expected(expected, settings, pace)
 

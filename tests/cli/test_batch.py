@@ -61,20 +61,6 @@ def test_cells_of_a_suite_share_batches(inside: Inside, provider: BatchServer) -
     assert both.sentence == "one process collects a batch; leave --batch or --workers out"
 
 
-@pytest.mark.parametrize("command", [("compare", BRIEF), ("certify",), ("run", BRIEF)])
-def test_a_provider_without_batches_is_one_sentence_and_nothing_starts(
-    inside: Inside, command: tuple[str, ...]
-) -> None:
-    model = ("echo/echo",) if command == ("certify",) else ("-m", "echo/echo")
-    refused = inside(*command, *model, "--batch")
-    assert refused.status == 2
-    assert refused.sentence == (
-        "echo/echo has no batch interface; leave --batch out, or choose a model of openai or "
-        "openai-responses or anthropic"
-    )
-    assert not inside.journal_exists
-
-
 async def test_a_run_that_is_stopped_leaves_its_batch_running_and_resume_takes_its_results(
     tmp_path: Path, provider: BatchServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

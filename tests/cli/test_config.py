@@ -6,16 +6,12 @@ import json
 
 import pytest
 from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
+from tests.cli.conftest import quick_shell as shell
 
-
-@pytest.fixture
-def shell(quick_shell: Shell) -> Shell:
-    """Of no command here does it matter that it has a process of its own."""
-    return quick_shell
+__all__ = ["shell"]
 
 
 def configure(shell: Shell, text: str) -> None:
-    """Write the user's config.toml."""
     folder = shell.home / "config" / "autoreason"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.toml").write_text(text)

@@ -6,7 +6,7 @@ from tests.cli.inside import Inside
 from tests.pages.plays import unpack
 
 BRIEF = "---\ncriteria: accurate\n---\nExplain tides.\n"
-RUN = (
+RUN = [
     "-m",
     "echo/echo",
     "--seed",
@@ -17,7 +17,7 @@ RUN = (
     "review_every=0",
     "--rounds",
     "2",
-)
+]
 
 
 def test_criteria_and_grades_are_shown_wherever_a_run_is(inside: Inside) -> None:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Callable
 
 import pytest
-from tests.cli.conftest import VOTES
+from tests.cli.conftest import NO_END, VOTES
 from tests.cli.inside import Inside
 
 MODEL = """
@@ -82,7 +82,7 @@ def ends(request: pytest.FixtureRequest, inside: Inside, monkeypatch: pytest.Mon
         assert all(len(line) <= 80 for line in lines)
         if request.param == "terminal":
             assert f"\x1b[1m{lines[0]}\x1b[0m" in said.err
-        return [re.sub(r"\b[\d.]+ s\b", "1 s", line) for line in lines]
+        return [re.sub(r"\b(\d+ min )?[\d.]+ s\b", "1 s", line) for line in lines]
 
     return run
 
@@ -145,8 +145,7 @@ def test_why_it_stopped(ends: Ends, otherwise: str, options: tuple[str, ...], li
 
 
 def test_a_limit_is_reached(ends: Ends) -> None:
-    none_after = ("--set", "reviewers=0", "--set", "confirmation=0")
-    assert ends("preferred", "--call-limit", "10", *none_after, status=3) == [
+    assert ends("preferred", "--call-limit", "10", *NO_END, status=3) == [
         "Paused at your limit of 10 calls, in round 5 of 40. You have the text of round",
         "4.",
         "Whether fresh judges prefer it to the first draft was not asked yet.",

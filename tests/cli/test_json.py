@@ -18,16 +18,8 @@ PAGE = Path(__file__).parents[2].joinpath("docs", "json.md").read_text("utf-8")
 KINDS = ("Every run", "Numbers")
 """Sections with what objects of several commands have."""
 BY_NAME = {
-    "wins",
-    "scores",
-    "violations",
-    "words_before_cut",
-    "quality",
-    "claimed",
-    "best",
-    "panels",
-    "origin",
-    *("quotes", "spent_by_role"),
+    *("wins", "scores", "violations", "words_before_cut", "quality", "claimed", "best", "panels"),
+    *("origin", "quotes", "spent_by_role"),
 }
 """Fields whose values are numbers by the name of a text or a world."""
 ELSEWHERE = {"settings", "task", "schema", "passes", "draft", "drafts", "delivered"}
@@ -78,7 +70,6 @@ COMMANDS = {
 
 
 def fields(value: Any) -> Iterator[str]:
-    """The names of fields, however deep."""
     for each in value if isinstance(value, list) else []:
         yield from fields(each)
     for name, each in value.items() if isinstance(value, dict) else []:
@@ -88,7 +79,6 @@ def fields(value: Any) -> Iterator[str]:
 
 
 def documented(*sections: str) -> set[str]:
-    """The names that sections of the page have."""
     found = set()
     for section in sections:
         (text,) = re.findall(rf"^## {re.escape(section)}\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S)
@@ -98,7 +88,6 @@ def documented(*sections: str) -> set[str]:
 
 @pytest.fixture
 def prepared(inside: Inside) -> Inside:
-    """A folder with a run, two texts and a problem."""
     inside.write("a.md", "The sea rises and falls.")
     inside.write("b.md", "The moon pulls the water.")
     inside.write("problem.json", json.dumps(PROBLEM))

@@ -36,8 +36,6 @@ from autoreason.settings import Budget
 
 
 class Clock:
-    """A clock that is set by hand."""
-
     def __init__(self) -> None:
         self.now = 100.0
 
@@ -46,7 +44,6 @@ class Clock:
 
 
 def ended(key: str, cost: str | None = "0.01", outcome: Outcome = Outcome.OK) -> CallEnded:
-    """A call that is over."""
     price = None if cost is None else Decimal(cost)
     return CallEnded(key, outcome, 1.0, Usage(input=100, output=50), price)
 
@@ -79,7 +76,6 @@ def test_a_retry_is_in_sight_until_text_arrives() -> None:
 
 
 def spent(live: Live) -> list[str]:
-    """What it has cost, of its limits."""
     return describe_spending(live.story, live.spent)
 
 
@@ -137,21 +133,18 @@ def test_a_batch_is_shown_until_it_has_ended() -> None:
 
 
 def terminal(width: int = 80, height: int = 24) -> Console:
-    """A terminal on paper."""
     return Console(
         width=width, height=height, force_terminal=True, file=StringIO(), color_system=None
     )
 
 
 def seen(live: Live, console: Console) -> list[str]:
-    """What a person would see."""
     with console.capture() as captured:
         console.print(draw(live, console))
     return captured.get().splitlines()
 
 
 def busy() -> Live:
-    """A run with everything going on at once."""
     live = in_pass_three()
     live.on_signal(ended("x"))
     live.on_signal(CallStarted("pass/3/synthesizer/try/0", "synthesizer", "m"))
@@ -389,7 +382,6 @@ REVIEW = FinalistsMeasured(trials=(0, 1), means=(0.70, 0.72), evaluations=4, cho
 
 
 def drawn(live: Live) -> str:
-    """The screen as text."""
     out = StringIO()
     Console(file=out, width=100, height=30).print(draw(live, Console(width=100, height=30)))
     return out.getvalue()

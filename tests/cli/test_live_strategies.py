@@ -47,12 +47,10 @@ class Watcher:
         self.lines: list[str] = []
 
     def on_event(self, event: AnyEvent) -> None:
-        """Something happened."""
         self.lines += filter(None, [self.live.on_event(event)])
         self._draw()
 
     def on_signal(self, signal: Signal) -> None:
-        """A sign of life."""
         self.live.on_signal(signal)
         if not isinstance(signal, TextArrived):
             self._draw()
@@ -151,7 +149,6 @@ async def test_every_moment_of_a_suite_can_be_drawn(tmp_path: Path, journal: Jou
 
 
 def begun(strategy: str = "tournament") -> RunStarted:
-    """A problem, at its start."""
     return RunStarted(task=task(), settings=terms(strategy), prompts={}, version="1")
 
 
@@ -186,7 +183,6 @@ class Writing(EchoModel):
     """Programs that never pass everything, so that all roles are asked."""
 
     async def ask(self, request: Request, on_signal: Any = None) -> Any:
-        """A program, or anything of the right shape."""
         if request.schema:
             return await super().ask(request, on_signal)
         return await ScriptedModel(_writes).ask(request, on_signal)

@@ -7,7 +7,6 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
-from tests.cli.inside import Inside
 
 from autoreason import judge
 from autoreason.cli.__main__ import cli
@@ -27,7 +26,6 @@ from autoreason.studies.lab_suite import STRATEGIES
 
 
 def options_of(name: str) -> dict[str, click.Option]:
-    """The options of a command by the names they have in the code."""
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
     return {each.name or "": each for each in command.params if isinstance(each, click.Option)}
@@ -90,41 +88,3 @@ def test_help_of_a_study_names_its_own_defaults() -> None:
     said = CliRunner().invoke(cli, ["compare", "--help"], terminal_width=200).output
     assert f"[default: {','.join(STRATEGIES)}]" in said
     assert judge.prepare("Write.", {"a": "One.", "b": "Two."}).settings.judges == PANEL_JUDGES
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--judges", "many"), "'many' is not a valid integer"),
-        (("--protocol", "strict"), "'strict' is not one of 'robust', 'paper'"),
-        (("--effort", "huge"), "'huge' is not one of 'none', 'minimal'"),
-        (("--cost-limit", "much"), "'much' is not a sum of money"),
-        (("--time-limit", "soon"), "'soon' is not a time"),
-        (("--format", "rtf"), "'rtf' is not one of 'markdown', 'plain', 'json'"),
-        (("--cost-limit", "1e999"), "--cost-limit is 1E+999; give at most 1,000,000,000,000"),
-        (("--seed", "nan"), "'nan' is not a valid integer."),
-    ],
-)
-def test_a_value_of_the_wrong_type_is_refused_by_its_option(
-    inside: Inside, arguments: tuple[str, str], said: str
-) -> None:
-    refused = inside("run", "hi", "-m", "echo/echo", *arguments)
-    assert refused.status == 2
-    assert arguments[0] in refused.err
-    assert said in refused.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ("runs -n 0", "0 is not in the range 1<=x<=1000000."),
-        ("export --pairs - --min-agreement 1.5", "1.5 is not in the range 0<=x<=1."),
-        ("simulate --seed -1", "-1 is not in the range x>=0."),
-        ("run x -m echo/echo --seed -1", "-1 is not in the range x>=0."),
-        ("run x -m echo/echo --judges 100", "--judges is 100; give a number from 0 to 99"),
-    ],
-)
-def test_a_number_out_of_range_is_refused(inside: Inside, arguments: str, said: str) -> None:
-    refused = inside(*arguments.split())
-    assert refused.status == 2
-    assert said in refused.err

@@ -7,14 +7,20 @@ import sqlite3
 from types import SimpleNamespace
 
 import pytest
+from rich.console import Console
 from tests.cli.conftest import BRIEF, FAST, Shell
 from tests.cli.inside import Inside
+from tests.cli.server import Server
 
+from autoreason.cli.live import Live
+from autoreason.cli.outcome import OutputOptions
+from autoreason.cli.progress import Plain
+from autoreason.cli.runner import choose_view
+from autoreason.cli.screen import Screen
 from autoreason.journal.sqlite import SqliteStore
 
 
-def test_a_mistyped_command_is_answered_with_the_one_it_may_have_been(inside: Inside) -> None:
-    assert "No such command 'rnu'. Did you mean run" in inside("rnu", "x").err
+def test_a_command_that_is_like_no_other_is_answered_without_a_guess(inside: Inside) -> None:
     assert "Did you mean" not in inside("zzzzzz").err
 
 
@@ -64,8 +70,65 @@ def test_a_limit_is_raised_by_enough_and_where_that_is_too_late_in_a_new_run(
     assert too_late.endswith(" --call-limit 45` goes on from its result with more")
 
 
-def test_a_page_and_a_text_are_not_written_to_one_file(inside: Inside) -> None:
-    both = ("--html", str(inside.folder / "same"), "-o", str(inside.folder / "same"))
-    refused = inside("run", BRIEF, *FAST, *both)
-    assert (refused.status, inside.journal_exists) == (2, False)
-    assert "give each a file of its own" in refused.sentence
+LONG = (
+    "Write about the tides of the northern sea and about boats that are older than their harbours"
+)
+
+
+@pytest.fixture
+def piped(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> Inside:
+    """A folder with a run and a panel, where nothing says how wide lines may be."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    for name in ("alpha", "beta"):
+        inside.write(f"{name}-with-a-long-name-of-its-own.md", f"The text {name}, at some length.")
+    texts = (f"{name}-with-a-long-name-of-its-own.md" for name in ("alpha", "beta"))
+    assert inside("run", LONG, *FAST, "-q").status == 0
+    panel = ("-m", "echo/echo", "--judges", "3", "--seed", "1", "-q", "--pairwise")
+    assert inside("judge", LONG, *texts, *panel).status == 0
+    return inside
+
+
+COMMANDS = (
+    *("runs", "audit", "show", "show @2", "models", "models list", "prompts"),
+    "compare x --strategies improve,single,harsh --repeats 3 --rounds 1 --seed 1 -m echo/echo -q",
+    "simulate --world help --runs 2 -q",
+)
+
+
+def test_no_line_is_wider_than_80_columns(piped: Inside) -> None:
+    wide = []
+    for command in COMMANDS:
+        done = piped(*command.split())
+        assert done.status == 0, done.err
+        wide += [line for line in done.out.splitlines() if len(line) > 80]
+    # A path is not broken.
+    assert [line for line in wide if " " in line] == []
+
+
+KEY = "sk-quux-7731"
+
+
+def test_a_run_logs_every_request_and_neither_key_nor_brief(shell: Shell, server: Server) -> None:
+    server.gate.set()
+    asked = ("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "-q", "--rounds", "1")
+    done = shell(*asked, TEST_API_KEY=KEY, AUTOREASON_LOG="debug")
+    assert done.returncode == 0
+    assert server.keys == {KEY}
+    lines = done.stderr.splitlines()
+    assert sum(f" POST {server.url}/chat/completions" in line for line in lines) == server.asked
+    assert sum(line.endswith(f" DEBUG GET {server.url}/models") for line in lines) == 1
+    for said in (KEY, *BRIEF.split()[2:]):
+        assert said not in done.stderr
+
+
+def test_a_level_that_is_none_is_refused(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUTOREASON_LOG", "loud")
+    assert inside("runs").sentence.startswith("AUTOREASON_LOG is `loud`; set it to debug or info")
+
+
+def test_a_log_on_a_terminal_is_not_drawn_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    console = Console(force_terminal=True)
+    assert isinstance(choose_view(Live("r"), OutputOptions(), console), Screen)
+    monkeypatch.setenv("AUTOREASON_LOG", "debug")
+    assert isinstance(choose_view(Live("r"), OutputOptions(), console), Plain)

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 from tests.cli.conftest import BRIEF, NO_END, Shell
+from tests.cli.conftest import quick_shell as shell
 from tests.cli.server import Server, serving
+
+__all__ = ["shell"]
 
 ROLES = ("--author-model", "--critic-model", "--synthesizer-model")
 KEYS = {"OPENAI_API_KEY": "sk-oai", "ANTHROPIC_API_KEY": "sk-ant", "TEST_API_KEY": "sk-test"}
@@ -16,21 +19,13 @@ FAR = "http://far.example/v1"
 
 
 @pytest.fixture
-def shell(quick_shell: Shell) -> Shell:
-    """Of no command here does it matter that it has a process of its own."""
-    return quick_shell
-
-
-@pytest.fixture
 def open_server(server: Server) -> Server:
-    """One that answers at once."""
     server.gate.set()
     return server
 
 
 @pytest.fixture
 def second() -> Iterator[Server]:
-    """Another provider's server."""
     with serving() as server:
         server.gate.set()
         yield server
@@ -96,16 +91,8 @@ def test_a_model_that_another_stands_in_for_counts_too(
 def test_no_name_of_a_server_leads_to_another_providers_key(
     shell: Shell, open_server: Server, name: str
 ) -> None:
-    keys = dict.fromkeys(
-        (
-            "OPENAI_API_KEY",
-            "MISTRAL_API_KEY",
-            "DEEPSEEK_API_KEY",
-            "GOOGLE_API_KEY",
-            "AZURE_API_KEY",
-        ),
-        "sk-home",
-    )
+    providers = ("OPENAI", "MISTRAL", "DEEPSEEK", "GOOGLE", "AZURE")
+    keys = {f"{each}_API_KEY": "sk-home" for each in providers}
     done = shell("run", BRIEF, "-m", f"{name}/x", "--base-url", open_server.url, "-q", **keys)
     assert done.returncode == 2
     assert (open_server.visits, open_server.keys) == (0, set())
@@ -181,7 +168,6 @@ def test_a_server_on_this_machine_is_not_asked_through_a_proxy(
 
 
 def paused(shell: Shell, server: Server, *more: str) -> None:
-    """A run that waits to be resumed."""
     address = ("-m", "test/slow", "--base-url", server.url, *more)
     limits = ("--rounds", "1", "--call-limit", "2", *NO_END)
     done = shell("run", BRIEF, *address, *limits, "-q", **KEYS)

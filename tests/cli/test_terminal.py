@@ -20,7 +20,7 @@ from contextlib import closing, contextmanager
 import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
 from tests.cli.server import Server
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 from autoreason.journal import Journal
 from autoreason.story import build_story
@@ -57,16 +57,13 @@ class Terminal:
 
     @property
     def raw(self) -> str:
-        """Everything, escapes included."""
         return self._data.decode("utf-8", "replace")
 
     @property
     def text(self) -> str:
-        """What it says."""
         return _ESCAPE.sub("", self.raw).replace("\r\n", "\n")
 
     def wait_for(self, words: str, seconds: float = PATIENCE) -> None:
-        """Wait until it says so."""
         until = time.monotonic() + seconds
         while words not in self.text:
             if time.monotonic() > until or not self._reader.is_alive():
@@ -74,13 +71,11 @@ class Terminal:
             time.sleep(0.02)
 
     def end(self, seconds: float = PATIENCE) -> int:
-        """Wait for its exit status."""
         status = self.process.wait(seconds)
         self._reader.join(PATIENCE)
         return status
 
     def close(self) -> None:
-        """Leave nothing behind."""
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
@@ -90,7 +85,6 @@ class Terminal:
 
 @contextmanager
 def terminal(shell: Shell, *arguments: str, columns: int = 80, **kept: str) -> Iterator[Terminal]:
-    """A command on a terminal."""
     opened = Terminal(shell, arguments, columns, **kept)
     try:
         yield opened
@@ -99,7 +93,6 @@ def terminal(shell: Shell, *arguments: str, columns: int = 80, **kept: str) -> I
 
 
 def slow(server: Server) -> tuple[str, ...]:
-    """A run on the server."""
     return ("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--rounds", "2")
 
 
@@ -120,8 +113,7 @@ def test_the_live_view_and_then_the_text(shell: Shell, server: Server, columns: 
 def test_once_stops_cleanly(shell: Shell, server: Server, number: signal.Signals) -> None:
     with terminal(shell, *slow(server)) as screen:
         screen.wait_for("first draft")
-        while not server.asked:
-            time.sleep(0.02)
+        until(lambda: server.asked)
         screen.process.send_signal(number)
         screen.wait_for("already asked for")
         server.gate.set()
@@ -140,8 +132,7 @@ def test_a_silent_server_keeps_a_run_that_is_stopped_for_seconds_only(
     shell: Shell, server: Server
 ) -> None:
     running = shell.start(*slow(server), stderr=subprocess.PIPE)
-    while not server.asked:
-        time.sleep(0.02)
+    until(lambda: server.asked)
     running.send_signal(signal.SIGTERM)
     _, said = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130
@@ -154,8 +145,7 @@ def test_a_silent_server_keeps_a_run_that_is_stopped_for_seconds_only(
 def test_nothing_is_waited_for_before_a_run_has_begun(shell: Shell, server: Server) -> None:
     server.silent = True
     running = shell.start(*slow(server), stderr=subprocess.PIPE)
-    while not server.visits:
-        time.sleep(0.02)
+    until(lambda: server.visits)
     running.send_signal(signal.SIGTERM)
     _, said = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130
@@ -166,8 +156,7 @@ def test_nothing_is_waited_for_before_a_run_has_begun(shell: Shell, server: Serv
 def test_twice_ends_at_once(shell: Shell, server: Server) -> None:
     with terminal(shell, *slow(server)) as screen:
         screen.wait_for("first draft")
-        while not server.asked:
-            time.sleep(0.02)
+        until(lambda: server.asked)
         screen.process.send_signal(signal.SIGINT)
         screen.wait_for("already asked for")
         screen.process.send_signal(signal.SIGINT)
@@ -183,8 +172,7 @@ def test_twice_ends_at_once(shell: Shell, server: Server) -> None:
 def test_a_second_terminal_watches_steers_and_stops(shell: Shell, server: Server) -> None:
     with terminal(shell, *slow(server)) as screen:
         screen.wait_for("first draft")
-        while not server.asked:
-            time.sleep(0.02)
+        until(lambda: server.asked)
         (row,) = json.loads(shell("runs", "--json").stdout)
         assert row["status"] == "live"
         busy = shell("resume", row["run"])
@@ -205,8 +193,7 @@ def test_a_second_terminal_watches_steers_and_stops(shell: Shell, server: Server
 def test_a_watcher_may_leave(shell: Shell, server: Server) -> None:
     with terminal(shell, *slow(server)) as screen:
         screen.wait_for("first draft")
-        while not server.asked:
-            time.sleep(0.02)
+        until(lambda: server.asked)
         with terminal(shell, "show", "--follow") as other:
             other.wait_for("first draft")
             other.process.send_signal(signal.SIGINT)

@@ -37,7 +37,6 @@ class Nothing(Job):
     """Ends at once."""
 
     async def run(self) -> JobFinished:
-        """Ask nothing."""
         return self.finish("there was nothing to do", "The best.", "rival.md")
 
 

@@ -13,7 +13,6 @@ from autoreason.journal import Journal
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """Where the journal is, or will be, in a file."""
     return tmp_path / "kept" / "journal.db"
 
 

@@ -17,21 +17,18 @@ from autoreason.journal.codec import now, write_text
 from autoreason.journal.journal import locate, open_store
 
 RUN = "20261115-amber-fox"
-SOURCE = Path(__file__).parents[2] / "src"
 PROJECT = Path(__file__).parents[2]
 
 
 def a_request(
     key: str = "pass/1/judge/0/try/0", role: Role = "judge", text: str = "Rank."
 ) -> Request:
-    """A request under a key."""
     return Request(
         role=role, key=key, model="fake/model", messages=(Message("user", text),), max_tokens=100
     )
 
 
 def a_reply(text: str = "B, A", cost: str | None = "0.001", tokens: int | None = 10) -> Reply:
-    """A reply that cost something."""
     return Reply(
         outcome=Outcome.OK,
         text=text,
@@ -81,7 +78,7 @@ def a_process(code: str, *arguments: object) -> subprocess.Popen[str]:
         [sys.executable, "-c", header + textwrap.dedent(code), *map(str, arguments)],
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONPATH": f"{SOURCE}{os.pathsep}{PROJECT}"},
+        env={**os.environ, "PYTHONPATH": f"{PROJECT / 'src'}{os.pathsep}{PROJECT}"},
     )
 
 

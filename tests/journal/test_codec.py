@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 from msgspec import inspect
+from msgspec.structs import replace
 from tests.journal.samples import RUN, a_reply, a_request, change, committed, create_run
 
 from autoreason.contract import Contract
@@ -27,7 +28,7 @@ from autoreason.events import (
     RunPaused,
     RunStarted,
 )
-from autoreason.exchange import Message, Request
+from autoreason.exchange import Message
 from autoreason.journal import Journal, sql, sqlite
 from autoreason.journal.codec import cut, event_row, read_event
 from autoreason.programs.assignment import Assignments
@@ -101,7 +102,7 @@ def test_every_event_comes_back_as_it_was(kind: type[AnyEvent], data: st.DataObj
 def test_events_come_back_in_order_and_go_on_after_a_pause(url: str) -> None:
     with Journal.open(url, create=True) as journal:
         create_run(journal, RUN)
-        create_run(journal, "other", "Another", "0.1.0")
+        create_run(journal, "other", "Another")
         assert journal.append(RUN, PassStarted(number=1, words=5)) == 1
         assert journal.append("other", PassStarted(number=1, words=5)) == 1
         assert journal.append(RUN, RunPaused(status="stopped", reason="asked to")) == 2
@@ -147,7 +148,6 @@ TEXTS = st.lists(LINES | st.text(), max_size=8).map("\n".join)
 
 
 def a_shelf() -> sqlite.SqliteConnection:
-    """Somewhere to store texts."""
     connection = sqlite3.connect(":memory:", factory=sqlite.SqliteConnection)
     for statement in sql.schema():
         connection.execute(statement)
@@ -180,15 +180,10 @@ def bytes_of(journal: Journal) -> int:
 
 def test_a_long_brief_is_stored_once_and_compressed_in_a_file(journal: Journal, url: str) -> None:
     brief = "".join(f"Write about tide {number} and its boats. " for number in range(4000))
+    system = Message("system", brief, stable=True)
     requests = [
-        Request(
-            role="author",
-            key=f"draft/{number}",
-            model="fake/model",
-            messages=(Message("system", brief, stable=True), Message("user", f"Part {number}")),
-            max_tokens=100,
-        )
-        for number in range(7)
+        replace(a_request(f"draft/{n}"), messages=(system, Message("user", f"Part {n}")))
+        for n in range(7)
     ]
     for request in requests:
         asyncio.run(journal.record_reply(RUN, request, a_reply()))
@@ -215,9 +210,8 @@ async def test_a_deleted_run_takes_its_texts_along_and_another_has_its_own(
     journal: Journal, url: str
 ) -> None:
     settings = Settings(models=Models.judging("echo/echo"), seed=1)
-    started = RunStarted(
-        task=Task(brief="Tides. " * 100), settings=settings, prompts={}, version="0"
-    )
+    task = Task(brief="Tides. " * 100)
+    started = RunStarted(task=task, settings=settings, prompts={}, version="0")
     for _ in range(2):
         await journal.begin_run("A letter", "0", started, name="again")
         create_run(journal, "other")

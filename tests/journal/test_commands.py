@@ -15,17 +15,14 @@ def test_a_command_waits_until_it_is_taken(journal: Journal) -> None:
     with Journal.open(journal.place, create=False) as elsewhere:
         elsewhere.command(RUN, "guide", "Shorter.")
         elsewhere.command(RUN, "stop")
-    assert [(one.kind, one.text) for one in journal.pending_commands(RUN)] == [
-        ("guide", "Shorter."),
-        ("stop", ""),
-    ]
+    waiting = journal.pending_commands(RUN)
+    assert [(one.kind, one.text) for one in waiting] == [("guide", "Shorter."), ("stop", "")]
     assert [one.kind for one in journal.pending_commands(RUN, ["stop"])] == ["stop"]
     taken = journal.take_command(RUN, by="pass/3/critic/0")
     assert taken
     assert taken.kind == "stop"
-    assert journal._read("SELECT taken_by FROM commands WHERE kind = 'stop'") == [
-        ("pass/3/critic/0",)
-    ]
+    ((by,),) = journal._read("SELECT taken_by FROM commands WHERE kind = 'stop'")
+    assert by == "pass/3/critic/0"
     assert journal.take_command(RUN) is None
     assert [one.kind for one in journal.pending_commands(RUN)] == ["guide"]
     for kind in ("stop", "accept"):
@@ -37,7 +34,7 @@ def test_a_command_waits_until_it_is_taken(journal: Journal) -> None:
 
 
 def test_a_command_is_for_one_run(journal: Journal) -> None:
-    create_run(journal, "other", "Another", "0.1.0")
+    create_run(journal, "other", "Another")
     journal.command("other", "stop")
     assert journal.take_command(RUN) is None
     with pytest.raises(UnknownRun):

@@ -25,7 +25,6 @@ PLAIN_USER = 65534
 
 
 def a_journal(path: Path) -> None:
-    """A journal with enough in it to be damaged."""
     with Journal.open(str(path), create=True) as journal:
         create_run(journal, RUN)
         for number in range(100):

@@ -182,18 +182,15 @@ def test_a_suite_with_a_live_cell_loses_nothing(url: str) -> None:
 def test_a_live_run_is_neither_deleted_nor_compacted(url: str) -> None:
     written(url, "one")
     with Journal.open(url, create=False) as live, live.lock("one"):
-        with (
-            Journal.open(url, create=False) as journal,
-            pytest.raises(RunLocked, match="one is locked"),
-        ):
-            journal.delete_run("one")
+        other = Journal.open(url, create=False)
+        with other, pytest.raises(RunLocked, match="one is locked"):
+            other.delete_run("one")
         with pytest.raises(RunLocked, match="one is live; wait"):
             maintenance.compact(locate(url), quietly)
         assert live.row("one").live
 
 
 def write(journal: Journal, *runs: str) -> None:
-    """Runs with everything that can be recorded of one."""
     for run in runs:
         create_run(journal, run, title=f"\0 {run}", forked_from="another")
         journal.append(run, GuidanceGiven(number=1, text=LONG))
@@ -208,7 +205,6 @@ def write(journal: Journal, *runs: str) -> None:
 
 
 def everything(journal: Journal) -> list[Any]:
-    """What can be read of every run."""
     return [
         (
             *(journal.row(run), journal.events(run), journal.replies(run), journal.answers(run)),

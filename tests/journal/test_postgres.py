@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tests.journal.samples import RUN, a_reply, a_request, change, committed, create_run
-from tests.patience import PATIENCE
+from tests.patience import until
 from tools.postgres import Server
 
 from autoreason.errors import (
@@ -33,6 +32,19 @@ def database_of(url: str) -> str:
     return url.partition("?")[0].rpartition("/")[2]
 
 
+def new_journal(url: str) -> Journal:
+    """A journal with one run."""
+    journal = Journal.open(url, create=True)
+    create_run(journal, RUN)
+    return journal
+
+
+def assert_free(url: str) -> None:
+    """Another process can lock the run."""
+    with Journal.open(url, create=False) as other, other.lock(RUN):
+        assert other.lock_owner(RUN)
+
+
 def disconnect(server: Server, url: str) -> None:
     """Cut every connection to a database, as a server that is stopped does."""
     server.execute(
@@ -43,9 +55,6 @@ def disconnect(server: Server, url: str) -> None:
 @pytest.fixture
 def url(postgres_url: str) -> str:
     return postgres_url
-
-
-# Where it is.
 
 
 def test_it_has_no_file(journal: Journal, tmp_path: Path) -> None:
@@ -97,8 +106,7 @@ def test_without_the_right_to_write_a_journal_can_be_read(postgres: Server, url:
     guest = postgres.url(database_of(url), name)
     with pytest.raises(JournalError, match=r"does not allow it \(permission denied"):
         Journal.open(guest, create=True)
-    with Journal.open(url, create=True) as journal:
-        create_run(journal, RUN)
+    new_journal(url).close()
     postgres.execute(
         f"GRANT USAGE ON SCHEMA autoreason TO {name}",
         f"GRANT SELECT ON ALL TABLES IN SCHEMA autoreason TO {name}",
@@ -129,9 +137,6 @@ def test_tables_of_another_program_are_left_as_they_are(postgres: Server, url: s
             Journal.open(url, create=create)
 
 
-# When something goes wrong.
-
-
 async def test_a_full_disk_is_one_sentence_and_the_next_reply_is_kept(
     journal: Journal, url: str
 ) -> None:
@@ -149,8 +154,7 @@ async def test_a_full_disk_is_one_sentence_and_the_next_reply_is_kept(
 
 
 async def test_a_lost_connection_reaches_everybody_who_waits(postgres: Server, url: str) -> None:
-    journal = Journal.open(f"{url}&retry=0", create=True)
-    create_run(journal, RUN)
+    journal = new_journal(f"{url}&retry=0")
     await journal.record_reply(RUN, a_request("before"), a_reply())
     disconnect(postgres, url)
     results = await asyncio.gather(
@@ -194,14 +198,10 @@ def never_check(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_idle_process_locks_its_run_again(postgres: Server, url: str) -> None:
-    with Journal.open(url, create=True) as journal:
-        create_run(journal, RUN)
+    with new_journal(url) as journal:
         with journal.lock(RUN):
             disconnect(postgres, url)
-            deadline = time.monotonic() + PATIENCE
-            while not journal.lock_owner(RUN):
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
+            until(lambda: journal.lock_owner(RUN))
             with Journal.open(url, create=False) as other, pytest.raises(RunLocked):
                 other.lock(RUN).__enter__()
         assert journal.lock_owner(RUN) is None
@@ -218,12 +218,10 @@ async def test_what_was_under_way_when_the_connection_was_lost_is_applied_once(
         usual(connection)
         if next(cuts, False):
             disconnect(postgres, url)
-            while not connection.lost:
-                time.sleep(0.01)
+            until(lambda: connection.lost)
             raise DriverError("it was lost")
 
-    with Journal.open(url, create=True) as journal:
-        create_run(journal, RUN)
+    with new_journal(url) as journal:
         await journal.flush()
         monkeypatch.setattr(PostgresConnection, name, cut)
         journal.append(RUN, PassStarted(number=1, words=1))
@@ -241,8 +239,7 @@ async def test_what_was_under_way_when_the_connection_was_lost_is_applied_once(
 async def test_a_server_that_stays_away_is_given_up_after_a_while(
     postgres: Server, url: str
 ) -> None:
-    journal = Journal.open(f"{url}&retry=1", create=True)
-    create_run(journal, RUN)
+    journal = new_journal(f"{url}&retry=1")
     postgres.execute(f"ALTER DATABASE {database_of(url)} ALLOW_CONNECTIONS false")
     disconnect(postgres, url)
     for _ in range(2):
@@ -261,8 +258,7 @@ async def test_a_lock_that_is_given_up_while_it_is_taken_is_released(
     taking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await taking
-    with Journal.open(url, create=False) as other, other.lock(RUN):
-        assert other.lock_owner(RUN)
+    assert_free(url)
 
 
 def test_a_lock_that_was_taken_at_the_second_try_is_released(journal: Journal, url: str) -> None:
@@ -275,8 +271,7 @@ def test_a_lock_that_was_taken_at_the_second_try_is_released(journal: Journal, u
     )
     with journal.lock(RUN):
         assert journal.lock_owner(RUN)
-    with Journal.open(url, create=False) as other, other.lock(RUN):
-        assert other.lock_owner(RUN)
+    assert_free(url)
 
 
 async def test_a_change_that_is_refused_harms_no_later_one(journal: Journal) -> None:
@@ -310,24 +305,18 @@ def test_a_lock_is_released_also_where_nothing_more_can_be_written(
         )
         raise ZeroDivisionError
     change(url, "DROP TRIGGER full_disk ON locks")
-    with Journal.open(url, create=False) as other, other.lock(RUN):
-        assert other.lock_owner(RUN)
+    assert_free(url)
 
 
 def test_a_lock_taken_in_a_batch_that_was_undone_is_released(url: str) -> None:
-    journal = Journal.open(url, create=True)
-    create_run(journal, RUN)
+    journal = new_journal(url)
     # An event that is refused undoes the batch it is in.
     journal.append("20261115-no-run", PassStarted(number=1, words=1))
     with pytest.raises(UnknownRun), journal.lock(RUN):
         pytest.fail("locked although something before it was not written")
-    with Journal.open(url, create=False) as other, other.lock(RUN):
-        assert other.lock_owner(RUN)
+    assert_free(url)
     with pytest.raises(UnknownRun):
         journal.close()
-
-
-# A server that is pulled the plug on.
 
 
 @pytest.fixture

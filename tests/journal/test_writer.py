@@ -118,9 +118,6 @@ async def test_a_journal_that_was_closed_says_so(url: str) -> None:
         journal.runs()
 
 
-# When something goes wrong.
-
-
 async def test_an_event_that_was_not_written_is_reported_to_the_next_to_wait_and_on_closing(
     url: str,
 ) -> None:
@@ -175,8 +172,6 @@ async def test_a_file_locked_by_another_process_is_waited_for(
         other.close()
         await recording
 
-
-# Several processes, and killed ones.
 
 WRITING = """
 import asyncio

@@ -6,8 +6,11 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from msgspec.structs import replace
+from tests.cli.made_up import EVIDENCE
+
 from autoreason.contract import Contract, count_words
-from autoreason.events import Delivered, DraftReady, Evidence, Preference
+from autoreason.events import Delivered, DraftReady, Preference
 from autoreason.exchange import Spent
 from autoreason.journal import RunRow
 from autoreason.pages.listed import ListedRun
@@ -21,7 +24,6 @@ RESULT = "# Sunday opening\n\n- We ask for 300 euros.\n- We open on Sundays."
 
 
 def asked(prefer: int, judges: int) -> Preference:
-    """What fresh judges said."""
     found = exact_share(prefer, judges)
     assert found.low is not None
     assert found.high is not None
@@ -29,36 +31,19 @@ def asked(prefer: int, judges: int) -> Preference:
 
 
 def ended(found: Preference | None = None, **changes: Any) -> Story:
-    """A run that ended with a text."""
-    evidence = Evidence(
-        survival=None,
-        agreement=None,
-        preference=found,
-        ballots=0,
-        invalid=0,
-        first_places=(),
-        ties=0,
-        inconclusive=0,
-        unopposed=0,
-        dropped_quotes=0,
-        leaks=0,
-    )
+    evidence = replace(EVIDENCE, survival=None, preference=found)
     words = count_words(RESULT)
     end: dict[str, Any] = {"text": RESULT, "words": words, "origin": "pass 1 B", "violations": ()}
     end |= {"status": "converged", "reason": "", "ended_by": "survivals", "evidence": evidence}
-    story = Story(
-        task=Task(brief="Open on Sundays?", contract=Contract(max_words=20)),
-        settings=make_settings(
-            Models.everywhere("echo/echo"), 1, budget=Budget(cost=Decimal("3.00"))
-        ),
-    )
+    settings = make_settings(Models.everywhere("echo/echo"), 1, budget=Budget(cost=Decimal("3.00")))
+    task = Task(brief="Open on Sundays?", contract=Contract(max_words=20))
+    story = Story(task=task, settings=settings)
     story.apply(DraftReady(text=DRAFT, words=count_words(DRAFT), given=False))
     story.apply(Delivered(**end | changes))
     return story
 
 
 def row(**changes: Any) -> RunRow:
-    """A run's row in the journal."""
     at = datetime(2026, 11, 17, 10, 45, tzinfo=UTC)
     values: dict[str, Any] = {"id": "20261117-solar-vole", "title": "Open on Sundays?"}
     values |= {"status": "converged", "created": at, "updated": at, "version": "1", "live": False}
@@ -67,7 +52,6 @@ def row(**changes: Any) -> RunRow:
 
 
 def listed(**changes: Any) -> ListedRun:
-    """A run in a list."""
     values: dict[str, Any] = {"run": "20261117-solar-vole", "title": "Sunday opening"}
     values |= {"kind": "text", "outcome": "preferred", "rounds": ("rewrite", "kept", None, "merge")}
     values |= {"line": "9 of 9 fresh judges prefer it to the first draft.", "limits": "kept"}

@@ -40,7 +40,6 @@ SENTENCES = (
 
 
 def write(rng: random.Random) -> str:
-    """A text of headings, paragraphs and items."""
     lines = [f"# {rng.choice(('Sunday opening', 'A proposal', 'Nothing <b>bold</b>'))}", ""]
     for _ in range(rng.randrange(1, 5)):
         chosen = rng.sample(SENTENCES, rng.randrange(1, 4))

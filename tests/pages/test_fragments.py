@@ -54,10 +54,6 @@ def test_without_its_marks_a_marked_text_is_the_text(text: str, data: st.DataObj
         inside = tag == "<mark>"
 
 
-def test_a_mark_next_to_emphasis_leaves_it_emphasis() -> None:
-    assert "1</mark><sup>1</sup>&lt;<em>&gt;</em>" in mark("1<_>_", [problem("1<_>_")])
-
-
 def test_marks_are_numbered_by_problem_and_cross_no_tag() -> None:
     text = "# Cost\n\n- **Too few.** We count.\n- Staff.\n"
     problems = [problem("Staff"), problem("Too few. We count.")]
@@ -67,7 +63,8 @@ def test_marks_are_numbered_by_problem_and_cross_no_tag() -> None:
     )
 
 
-def test_the_number_of_an_empty_item_is_not_marked() -> None:
+def test_the_number_of_an_empty_item_is_not_marked_and_emphasis_stays() -> None:
+    assert "1</mark><sup>1</sup>&lt;<em>&gt;</em>" in mark("1<_>_", [problem("1<_>_")])
     assert mark("1.\n2. Staff", [problem("1.")]) == render("1.\n2. Staff")
 
 
@@ -82,7 +79,5 @@ def test_a_piece_that_is_shown_twice_is_made_once() -> None:
     pieces.add(compare, "```\n1\n2\n3\n```", "```\n1\n5\n3\n```")
     changed = "<pre>1\n<del>2</del>\n<ins>5</ins>\n3</pre>"
     assert [*pieces.blocks][-1] == changed, "lines of code stay lines"
-    assert unpack(f'<script id="packed">{pieces.pack()}</script>') == [
-        [*pieces.blocks],
-        pieces.parts,
-    ]
+    packed = f'<script id="packed">{pieces.pack()}</script>'
+    assert unpack(packed) == [[*pieces.blocks], pieces.parts]

@@ -14,7 +14,7 @@ from tests.tournament.stage import USUAL, critique, shown_texts, vote
 
 from autoreason.events import Recovery
 from autoreason.exchange import Request
-from autoreason.pages.votes import Choice, judge_of, map_judges, recount_all
+from autoreason.pages.votes import Choice, WhatIf, judge_of, map_judges, recount_all
 from autoreason.settings import Settings
 from autoreason.story import RecordedPass, RecordedReview, Story
 from autoreason.tournament.evidence import gather_evidence, longer_preferred_in
@@ -70,6 +70,13 @@ def test_every_share_is_within_its_interval_and_said_only_beyond_it(seed: int) -
                 assert share.low <= share.value <= share.high
                 if not any(each.startswith(row.name) for each in found.findings):
                     assert share.low <= 0.5 <= share.high
+
+
+def recounted(story: Story) -> WhatIf:
+    """All choices, of a run that has some."""
+    found = recount_all(story)
+    assert found is not None
+    return found
 
 
 Step = RecordedPass | RecordedReview
@@ -133,28 +140,24 @@ def test_a_choice_parts_where_its_own_count_first_gives_another_text(seed: int) 
 
 @cases("seed", SEEDS)
 def test_more_in_a_row_never_stops_sooner(seed: int) -> None:
-    found = recount_all(random_story(seed))
-    for choice in found.recounts if found else ():
-        assert found is not None
+    if (found := recount_all(random_story(seed))) is None:
+        return
+    for choice in found.recounts:
         row = [found.recounts[Choice(*choice[:3], k)].until for k in found.ks]
         assert all(fewer <= more for fewer, more in pairwise(row))
 
 
-@pytest.mark.parametrize(
-    ("reviewers", "said"),
-    [
-        (3, "Nothing changes"),
-        (2, "It would have parted from the record in the review after round 1"),
-    ],
-)
+PARTED = "It would have parted from the record in the review after round 1"
+
+
+@pytest.mark.parametrize(("reviewers", "said"), [(3, "Nothing changes"), (2, PARTED)])
 def test_a_run_that_a_review_ended_needs_its_judges_to_end(reviewers: int, said: str) -> None:
     judge = vote("made in 2", "made in 1", "First")
     options = BACK_SETTINGS | {"review_every": 1, "min_reviews": 2, "reviewers": reviewers}
     story = play_story(3, {**USUAL, "judge": judge}, **options)
     assert story.delivered is not None
     assert (story.delivered.ended_by, story.delivered.origin) == ("review", "pass 2")
-    found = recount_all(story)
-    assert found is not None
+    found = recounted(story)
     without = found.recounts[found.recorded._replace(without="judge 1")]
     assert without.sentence.partition(":")[0] == said
 
@@ -169,8 +172,7 @@ def test_a_run_of_which_two_reviews_could_not_be_read_goes_as_it_went(forgiven: 
     recovery = Recovery(forgiven=forgiven)
     story = play_story(3, {**USUAL, "judge": judge}, **options, recovery=recovery)
     assert len(story.reviews) == (5 if forgiven else 3)
-    found = recount_all(story)
-    assert found is not None
+    found = recounted(story)
     assert found.recounts[found.recorded].sentence.startswith("Nothing changes")
 
 
@@ -181,15 +183,13 @@ def test_a_row_of_kept_rounds_ends_where_a_review_goes_back_to_another_text() ->
     script = {**USUAL, "critic": faults, "judge": vote("First")}
     story = play_story(3, script, **BACK_SETTINGS | {"review_every": 2, "passes": 9})
     assert [each.decided and each.decided.streak for each in story.passes] == [0, 1, 1, 2, 3]
-    found = recount_all(story)
-    assert found is not None
+    found = recounted(story)
     assert found.recounts[found.recorded].sentence.startswith("Nothing changes")
 
 
 def test_reviews_are_counted_again_and_rows_of_kept_texts_only_where_rounds_have_votes() -> None:
     story = play_story(3, BACK, **BACK_SETTINGS)
-    found = recount_all(story)
-    assert found is not None
+    found = recounted(story)
     assert (len(found.ties), len(found.ks)) == (1, 1)
     assert {each.sentence[:15] for each in found.recounts.values()} == {"Nothing changes"}
     # Of seven judges, four put the latest text first; by points it has them against it.
@@ -199,8 +199,7 @@ def test_reviews_are_counted_again_and_rows_of_kept_texts_only_where_rounds_have
     for at in range(4):
         ranking = ("pass 5", *(name for name in latest.order if name != "pass 5"))
         first.ballots[at] = msgspec.structs.replace(first.ballots[at], ranking=ranking)
-    found = recount_all(story)
-    assert found is not None
+    found = recounted(story)
     majority = found.recounts[found.recorded._replace(rule="majority")]
     assert majority.until == 5
     assert majority.parted == "the text of round 5 would be put first"

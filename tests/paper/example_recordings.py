@@ -24,6 +24,8 @@ BRIEFS = {"pitch": TASKS["pitch"], "policy": TASKS["policy"], "gtm": TASKS["GTM"
 FIVE = ["autoreason", "critique_and_revise", "harsh_critic", "conservative", "improve_this"]
 FOUR = ["autoreason", "single_pass", "critique_and_revise", "harsh_critic"]
 SIX = [*FOUR, "conservative", "improve_this"]
+REMEDIES, PROMPTS = ("margin", "combined", "scope", "plateau"), ("anchored", "subtractive", "both")
+LIMITED = [f"task_0{n}_constrained" for n in (2, 3)]
 RUNS = [
     *(("v1_comparison", task, task, SONNET_4, "terse") for task in OPEN),
     ("v2_task01", "task_01", "task_01", SONNET_4, "holistic"),
@@ -34,32 +36,13 @@ RUNS = [
     ("cot_task02", "cot", "task_02", SONNET_4, "cot"),
     ("constrained_s4", "task_01_constrained", "task_01_constrained", SONNET_4, "holistic"),
     ("s46_task02", "task_02", "task_02", SONNET_46, "cot"),
-    *(
-        ("s46_remedy", name, "task_02", SONNET_46, "cot")
-        for name in ("margin", "combined", "scope", "plateau")
-    ),
-    *(
-        ("s46_v3", name, "task_02", SONNET_46, "cot")
-        for name in ("anchored", "subtractive", "both")
-    ),
+    *(("s46_remedy", name, "task_02", SONNET_46, "cot") for name in REMEDIES),
+    *(("s46_v3", name, "task_02", SONNET_46, "cot") for name in PROMPTS),
     ("s46_v3", "constrained", "pitch_500w", SONNET_46, "cot"),
-    *(
-        (
-            "s46_new_constrained",
-            f"task_0{n}_constrained",
-            f"task_0{n}_constrained",
-            SONNET_46,
-            "cot",
-        )
-        for n in (2, 3)
-    ),
+    *(("s46_new_constrained", name, name, SONNET_46, "cot") for name in LIMITED),
     *(("mc_constrained_s46", f"run_0{n}", TASKS["policy"], SONNET_46, "cot") for n in range(1, 6)),
     ("s46_verdict", "verdict", "task_02", SONNET_46, "verdict"),
-    *(
-        ("multi_seed", f"{task}/seed_0{n}", task, SONNET_4, "cot")
-        for task in OPEN
-        for n in range(1, 4)
-    ),
+    *(("multi_seed", f"{t}/seed_0{n}", t, SONNET_4, "cot") for t in OPEN for n in range(1, 4)),
     *(
         ("ablations", name, "task_01", SONNET_4, "cot")
         for name in (
@@ -143,7 +126,6 @@ def random_run(rng: Random, experiment: str, name: str, task: str, author: str, 
 
 
 def random_panel(rng: Random, name: str, place: str, task: str, methods: list[str]) -> PanelLine:
-    """Seven judges who rank at random."""
     rankings = [rng.sample(methods, len(methods)) for _ in range(7)]
     firsts = [ranking[0] for ranking in rankings]
     return PanelLine(

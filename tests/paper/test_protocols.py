@@ -44,9 +44,8 @@ def found() -> SearchReport:
 
 
 def test_protocols_are_shown_at_equal_calls_the_best_first(found: SearchReport) -> None:
-    assert [each.relative for each in found.ranked] == sorted(
-        (each.relative for each in found.ranked), reverse=True
-    )
+    gains = [each.relative for each in found.ranked]
+    assert gains == sorted(gains, reverse=True)
     assert all(abs(each.calls / 61 - 1) < 0.1 for each in found.ranked)
     assert "0 judges, 5 review 9 every 5, 4 reviews" in [each.name for each in found.ranked]
 
@@ -57,9 +56,8 @@ def test_what_is_shown_was_played_again_with_fresh_luck(found: SearchReport) -> 
         if candidate.name in shown:
             for at, each in enumerate(WORLDS):
                 came = play_fast(each, candidate.settings, found.runs, seed=2 + 10_000 * at)
-                assert shown[candidate.name].quality[each.name] == pytest.approx(
-                    came.quality.mean()
-                )
+                mean = pytest.approx(came.quality.mean())
+                assert shown[candidate.name].quality[each.name] == mean
 
 
 def test_a_rule_is_measured_by_its_own_passes_in_a_fixed_number() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+from tests.cli.made_up import verdict
 from tests.run.runs import settings
 
 from autoreason.events import (
@@ -53,13 +55,4 @@ def _vote(stage: str, seat: int, *ranking: str) -> BallotCast:
 
 
 def _verdict(winner: str) -> Verdict:
-    return Verdict(
-        winner=winner,
-        scores={},
-        margin=1,
-        chance=0.5,
-        tied=False,
-        ballots=3,
-        invalid=0,
-        agreement=None,
-    )
+    return replace(verdict(2, 1, 0), winner=winner, scores={}, agreement=None)

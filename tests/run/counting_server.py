@@ -56,16 +56,13 @@ class CountingServer:
         self.arrived: list[float] = []
 
     def has(self, number: int) -> bool:
-        """Whether it was asked more often."""
         return self.asked.total() > number
 
     def beyond(self, other: Counter[bytes]) -> int:
-        """How many requests came that did not come elsewhere."""
         return (self.asked - other).total()
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[CountingServer]:
-        """Listen while the block runs."""
         app = web.Application(client_max_size=2**24)
         app.router.add_get("/v1/models", self._list)
         app.router.add_post("/v1/chat/completions", self._complete)
@@ -101,7 +98,6 @@ class CountingServer:
 
 
 async def _echo(body: bytes) -> str:
-    """What the echo model says."""
     asked = msgspec.json.decode(body)
     form = asked.get("response_format", {}).get("json_schema")
     request = Request(

@@ -37,7 +37,6 @@ class Breaking:
         self._luck = None if luck is None else random.Random(luck)
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Answer while there is something left."""
         self.asked.append(request.key)
         if self._luck:
             await asyncio.sleep(self._luck.random() / 500)

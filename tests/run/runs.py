@@ -32,7 +32,6 @@ def settings(
 
 
 def limited(calls: int) -> dict[str, Any]:
-    """A limit that can end a run at any call, because nothing has to be set aside for its end."""
     return {"budget": Budget(calls=calls), "reviewers": 0, "confirmation": 0}
 
 
@@ -47,13 +46,11 @@ class Looping(EchoModel):
     """A model whose replies are all left as a loop, so that their accounts never come."""
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Answer as usual, and be cut off."""
         whole = await super().ask(request, on_signal)
         return replace(whole, outcome=Outcome.TRUNCATED, finish=REPEATS, usage=Usage())
 
 
 def lend(model: Model) -> ModelPool:
-    """A pool that lends one model."""
     pool = ModelPool()
     pool.add({model.address: model})
     return pool
@@ -81,5 +78,4 @@ def _hooks(options: dict[str, Any], model: Model) -> RunHooks:
 
 
 def open_journal(folder: Path) -> Journal:
-    """A journal in a test's own folder."""
     return Journal.open(str(folder / "journal.db"), create=True)

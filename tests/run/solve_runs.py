@@ -10,13 +10,14 @@ from unittest.mock import patch
 
 from msgspec.structs import replace
 from tests.programs.stage import PROBLEM, MadeUpExaminer, critique, fenced, program
-from tests.run.runs import lend, settings
+from tests.run.runs import lend, settings, start_run
 
 from autoreason.exchange import Model, Request
 from autoreason.job_types import Solve
 from autoreason.journal import Journal
 from autoreason.programs.assignment import Assignment, Assignments
 from autoreason.run.recorded import resume
+from autoreason.run.result import Result
 from autoreason.run.solution import Solution
 from autoreason.run.solve import assign, prepare_solve
 from autoreason.settings import Settings
@@ -28,7 +29,6 @@ _NUMBER = re.compile(r"Problem number (\d+)\.")
 
 
 def problems(number: int) -> tuple[Assignment, ...]:
-    """So many problems."""
     return tuple(
         replace(
             PROBLEM,
@@ -41,20 +41,25 @@ def problems(number: int) -> tuple[Assignment, ...]:
 
 
 def number_of(request: Request) -> int:
-    """The number of the problem that a request is about."""
     found = _NUMBER.search("".join(message.text for message in request.messages))
     assert found
     return int(found[1])
 
 
 def task() -> Task:
-    """A task to write a program for the first of them."""
     return Task(brief="Solve sum-1", work=Assignments(problems(1)))
 
 
 def terms(strategy: str, changes: dict[str, Any] | None = None, **own: Any) -> Settings:
-    """Settings to solve it with."""
     return settings(job=Solve(set=DIGEST, strategy=strategy, **own), **(changes or {}))
+
+
+async def solve_one(
+    journal: Journal, model: Model, strategy: str = "single", **options: Any
+) -> Result:
+    """A run that writes a program for the first of them."""
+    options = {"examiner": MadeUpExaminer(), "settings": terms(strategy), **options}
+    return await start_run(journal, model, task=task(), **options)
 
 
 async def solve_set(
@@ -120,7 +125,6 @@ def better_each_time(request: Request) -> str:
 
 
 def judged(request: Request) -> str:
-    """The first ranking there is."""
     assert request.schema
     rankings = request.schema.definition["properties"]["ranking"]["enum"]
     return f"RANKING: {rankings[0]}"

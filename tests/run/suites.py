@@ -57,13 +57,11 @@ class CountedModel(EchoModel):
         self._failing = failing
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Answer as usual."""
         self.asked.append(request.role)
         return await super().ask(request, on_signal)
 
 
 def write_suite(folder: Path, text: str = SUITE) -> Path:
-    """The file of a suite."""
     path = folder / "suite.yaml"
     path.write_text(text)
     return path

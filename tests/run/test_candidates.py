@@ -25,12 +25,10 @@ ADDRESS = "scripted/scripted"
 
 
 def by_key(request: Request) -> str:
-    """A revision that names its reviser."""
     return document(f"Second text, made in {'/'.join(request.key.split('/')[1:-2])}.")
 
 
 def two_revisers(**changes: Any) -> Settings:
-    """Settings with two revisers, and no judge but those of two passes."""
     base = usual(ADDRESS, passes=2, reviewers=0, confirmation=0, **changes)
     return replace(base, models=replace(base.models, revisers=(ADDRESS, ADDRESS)))
 

@@ -31,7 +31,6 @@ class Fuse:
 
 
 def crashed(journal: Journal, name: str, events: int) -> str:
-    """The name of a run whose process ended after so many events."""
     task, chosen = case(name)
     started: list[str] = []
     with pytest.raises(Crashed):

@@ -13,10 +13,10 @@ import pytest
 from msgspec.structs import replace
 from tests.models.fake_provider import Answer, FakeProvider, provider
 from tests.patience import PATIENCE
-from tests.run.leaving import Breaking
+from tests.run.leaving import Breaking, emitted
 from tests.run.runs import TASK, go_on, limited, scripted, start_run
 from tests.run.suites import SMALL, run_suite
-from tests.tournament.stage import UNSEEN, USUAL, cut_off, vote
+from tests.tournament.stage import UNSEEN, USUAL, critique, cut_off, vote
 
 from autoreason.contract import Contract
 from autoreason.errors import CallFailed, Failure, InvalidInput, ProviderFailed, RunLocked
@@ -48,10 +48,7 @@ from autoreason.run.refine import refine
 from autoreason.run.result import StopSwitch
 from autoreason.settings import Budget
 
-
-def emitted(journal: Journal, run: str) -> list[AnyEvent]:
-    """The tournament's own story of a run."""
-    return [item.event for item in journal.events(run) if not isinstance(item.event, LIFECYCLE)]
+__all__ = ["provider"]
 
 
 async def test_a_run_leaves_a_text_a_status_and_what_it_took(journal: Journal) -> None:
@@ -166,42 +163,34 @@ async def test_a_budget_in_money_counts_what_was_really_charged(journal: Journal
 async def test_commands_left_in_the_journal_reach_a_live_run(
     journal: Journal, kind: Any, status: str
 ) -> None:
-    run = ""
-
-    def remember(name: str) -> None:
-        nonlocal run
-        run = name
+    names: list[str] = []
 
     def command(_: Request) -> str:
-        journal.command(run, kind)
-        return '{"problems": [{"severity": "major", "kind": "missing", "quote": "", "problem": "thin"}]}'
+        journal.command(names[0], kind)
+        return critique("thin")
 
     slow = scripted({"pass/1/critic/0/try/0": command}, latency=0.35)
-    result = await start_run(journal, slow, on_started=remember)
+    result = await start_run(journal, slow, on_started=names.append)
     assert result.status == status
     assert result.text == "First text."
     if status == "accepted":
-        assert isinstance(emitted(journal, run)[-1], Delivered)
+        assert isinstance(emitted(journal, result.run)[-1], Delivered)
         with pytest.raises(InvalidInput, match="is finished"):
-            await go_on(journal, run, scripted())
+            await go_on(journal, result.run, scripted())
 
 
 async def test_where_replies_on_the_way_end_a_review_the_text_accepted_is_the_one_it_chose(
     journal: Journal,
 ) -> None:
-    run = ""
-
-    def remember(name: str) -> None:
-        nonlocal run
-        run = name
+    names: list[str] = []
 
     def accept(request: Request) -> str:
-        journal.command(run, "accept")
+        journal.command(names[0], "accept")
         return vote("First")(request)
 
     slow = scripted({"judge": accept}, latency=0.35)
     changes = {"judges": 0, "candidates": "B", "review_every": 1, "reviewers": 2}
-    result = await start_run(journal, slow, on_started=remember, changes=changes)
+    result = await start_run(journal, slow, on_started=names.append, changes=changes)
     assert (result.status, result.text) == ("accepted", "First text.")
     ended = "you accepted the first draft, which the last review chose."
     assert ended in " ".join(result.summary())
@@ -222,11 +211,8 @@ async def test_guidance_reaches_one_critic_once_also_across_a_resume(journal: Jo
     journal.command(paused.run, "guide", "Mention Lisbon.")
     model = scripted()
     await go_on(journal, paused.run, model)
-    told_to = [
-        r.key
-        for r in model.requests
-        if r.role == "critic" and "Mention Lisbon." in r.messages[-1].text
-    ]
+    critics = [each for each in model.requests if each.role == "critic"]
+    told_to = [each.key for each in critics if "Mention Lisbon." in each.messages[-1].text]
     assert told_to == ["pass/2/critic/0/try/0"]
     taken = [e for e in emitted(journal, paused.run) if isinstance(e, GuidanceGiven)]
     assert [(t.number, t.text) for t in taken] == [(2, "Mention Lisbon.")]
@@ -244,26 +230,20 @@ async def test_a_run_without_a_first_draft_asks_for_one_again_when_resumed(
     journal: Journal,
 ) -> None:
     failed = await start_run(journal, scripted({"author": cut_off()}))
-    assert failed.status == "provider_failed"
-    assert failed.story.text is None
+    assert (failed.status, failed.story.text) == ("provider_failed", None)
     result = await go_on(journal, failed.run, scripted())
     assert result.status == "converged"
 
 
-async def test_a_live_run_cannot_be_resumed_by_another(journal: Journal) -> None:
-    paused = await start_run(journal, scripted(), changes={"budget": Budget(calls=2)})
-    with journal.lock(paused.run), pytest.raises(RunLocked, match="locked by process"):
-        await go_on(journal, paused.run, scripted())
-
-
-async def test_a_finished_run_is_not_resumed(journal: Journal) -> None:
+async def test_a_live_or_finished_run_and_one_whose_record_no_longer_fits_are_not_resumed(
+    journal: Journal,
+) -> None:
     result = await start_run(journal, scripted())
     with pytest.raises(InvalidInput, match="fork"):
         await go_on(journal, result.run, scripted())
-
-
-async def test_a_record_that_no_longer_fits_is_refused(journal: Journal) -> None:
     paused = await start_run(journal, scripted(), changes=limited(3))
+    with journal.lock(paused.run), pytest.raises(RunLocked, match="locked by process"):
+        await go_on(journal, paused.run, scripted())
     before = journal.events(paused.run)
     with pytest.raises(InvalidInput, match="asks something else"):
         await go_on(journal, paused.run, scripted(), changes={"seed": 8})
@@ -308,18 +288,14 @@ async def test_accepting_a_paused_run_ends_it_without_another_call(
 async def test_accepting_a_run_whose_last_call_then_fails_is_still_obeyed(
     journal: Journal,
 ) -> None:
-    name = ""
-
-    def remember(run: str) -> None:
-        nonlocal name
-        name = run
+    names: list[str] = []
 
     def accept(_: Request) -> Exception:
-        journal.command(name, "accept")
+        journal.command(names[0], "accept")
         return CallFailed(Failure.CONNECTION, "gone")
 
     model = scripted({"pass/1/reviser/try/0": accept}, latency=0.6)
-    result = await start_run(journal, model, on_started=remember)
+    result = await start_run(journal, model, on_started=names.append)
     assert (result.status, result.text) == ("accepted", "First text.")
 
 
@@ -373,17 +349,10 @@ async def test_events_and_signals_can_be_followed(journal: Journal) -> None:
 
 async def test_a_resumed_run_tells_its_story_from_the_start(journal: Journal) -> None:
     paused = await start_run(journal, scripted(), changes=limited(7))
-    events: list[AnyEvent] = []
-    signals: list[Signal] = []
+    events, signals = list[AnyEvent](), list[Signal]()
+    told: dict[str, Any] = {"on_event": events.append, "on_signal": signals.append}
     limits = {"budget": Budget()}
-    result = await go_on(
-        journal,
-        paused.run,
-        scripted(),
-        changes=limits,
-        on_event=events.append,
-        on_signal=signals.append,
-    )
+    result = await go_on(journal, paused.run, scripted(), changes=limits, **told)
     assert [e for e in events if not isinstance(e, LIFECYCLE)] == emitted(journal, result.run)
     assert sum(isinstance(s, CallEnded) and s.replayed for s in signals) == 7
     kinds = [
@@ -415,8 +384,6 @@ async def test_a_run_takes_any_limit_it_keeps_to_when_it_goes_on(
     assert after is None or result.calls <= max(after, left.calls)
 
 
-__all__ = ["provider"]
-
 MODEL = "ollama/fake-large"
 LIMIT = Budget(seconds=5)
 
@@ -427,7 +394,6 @@ class Clock:
     left = 1.0
 
     def run_out(self, answer: Answer) -> Answer:
-        """The time is over when this is answered."""
         self.left = 0.0
         return answer
 

@@ -29,23 +29,29 @@ from autoreason.exchange import Model
 from autoreason.job_types import Refine
 from autoreason.journal import Journal
 from autoreason.report.numbers import money
-from autoreason.run.estimate import estimate_run
+from autoreason.run.estimate import Span, estimate_run
 from autoreason.run.lab import PreparedLab
 from autoreason.run.verbs import JudgeOptions
-from autoreason.settings import Budget
+from autoreason.settings import Budget, Settings
 from autoreason.testing import EchoModel, ScriptedModel
 
 DEAF = ScriptedModel({"judge": "no comment"}, address="scripted/deaf")
 
 
+def found(span: Span[Any] | None) -> Span[Any]:
+    """What an estimate has."""
+    assert span is not None
+    return span
+
+
+async def calls_of(chosen: Settings) -> Span[int]:
+    return found((await estimate_run(TASK, chosen)).calls)
+
+
 async def test_the_range_is_ordered_and_priced_where_prices_are_known() -> None:
     known = await estimate_run(TASK, settings("openai/gpt-4.1"))
-    assert known.calls is not None
-    assert known.tokens is not None
-    assert known.calls.low < known.calls.likely < known.calls.high
-    assert known.tokens.low < known.tokens.likely < known.tokens.high
-    assert known.cost is not None
-    assert 0 < known.cost.low < known.cost.likely < known.cost.high
+    for span in map(found, (known.calls, known.tokens, known.cost)):
+        assert 0 < span.low < span.likely < span.high
     assert (await estimate_run(TASK, settings("acme/unheard-of"))).cost is None
 
 
@@ -60,59 +66,48 @@ async def test_the_range_is_ordered_and_priced_where_prices_are_known() -> None:
 )
 async def test_an_estimate_ends_at_the_limits(limits: Budget, said: str) -> None:
     chosen = replace(settings("openai/gpt-4.1"), budget=limits)
-    found = await estimate_run(TASK, chosen)
+    estimate = await estimate_run(TASK, chosen)
     for name in ("calls", "tokens", "cost"):
-        low, likely, high = getattr(found, name)
+        low, likely, high = getattr(estimate, name)
         limit = getattr(limits, name)
         assert low <= likely <= high
         assert limit is None or high <= limit
-    assert re.search(said, found.to_text(width=200))
+    assert re.search(said, estimate.to_text(width=200))
 
 
 async def test_reasoning_takes_no_more_than_the_limit_leaves() -> None:
     chosen = replace(settings("anthropic/claude-sonnet-5-5"), budget=Budget(cost=Decimal(1)))
-    found = await estimate_run(TASK, chosen)
-    assert found.cost is not None
-    assert found.reasoning_cost is not None
-    assert found.cost.likely + found.reasoning_cost.likely == 1
+    known = await estimate_run(TASK, chosen)
+    assert found(known.cost).likely + found(known.reasoning_cost).likely == 1
 
 
 async def test_judges_who_see_the_first_draft_too_cost_more() -> None:
     usual = await estimate_run(TASK, settings("openai/gpt-4.1"))
     more = await estimate_run(TASK, replace(settings("openai/gpt-4.1"), style="anchored"))
-    assert usual.cost is not None
-    assert more.cost is not None
-    assert more.cost.likely > usual.cost.likely
+    assert found(more.cost).likely > found(usual.cost).likely
 
 
 async def test_small_changes_may_end_a_run_before_survivals_do() -> None:
     chosen = replace(settings(), k=15, passes=15, reviewers=0, confirmation=0)
-    usual = await estimate_run(TASK, chosen)
-    sooner = await estimate_run(TASK, replace(chosen, plateau=1))
-    assert usual.calls is not None
-    assert sooner.calls is not None
-    assert sooner.calls.low < usual.calls.low
-    never = await estimate_run(TASK, replace(settings(), plateau=9, k=1))
-    assert never.calls == (await estimate_run(TASK, replace(settings(), k=1))).calls
+    assert (await calls_of(replace(chosen, plateau=1))).low < (await calls_of(chosen)).low
+    never = await calls_of(replace(settings(), plateau=9, k=1))
+    assert never == await calls_of(replace(settings(), k=1))
 
 
 async def test_the_first_request_is_the_real_one() -> None:
     drafting = await estimate_run(TASK, settings())
     assert drafting.request is not None
-    assert drafting.calls is not None
     assert (drafting.request.key, drafting.request.role) == ("draft/try/0", "author")
     improving = await estimate_run(replace(TASK, draft="A draft."), settings())
     assert improving.request is not None
-    assert improving.calls is not None
     assert (improving.request.key, improving.request.role) == ("pass/1/critic/0/try/0", "critic")
-    assert improving.calls.low == drafting.calls.low - 1
+    assert found(improving.calls).low == found(drafting.calls).low - 1
 
 
 async def test_no_run_takes_more_calls_than_the_most_or_fewer_than_the_fewest(
     journal: Journal,
 ) -> None:
-    span = (await estimate_run(TASK, settings())).calls
-    assert span is not None
+    span = await calls_of(settings())
     worst = await start_run(journal, scripted({"judge": "no comment"}))
     assert worst.calls < span.high
     best = await start_run(journal, scripted({"critic": '{"problems": []}'}))
@@ -121,8 +116,7 @@ async def test_no_run_takes_more_calls_than_the_most_or_fewer_than_the_fewest(
 
 async def test_drafts_that_are_all_the_same_take_the_fewest_calls(journal: Journal) -> None:
     chosen = replace(settings(), job=Refine(strategy="best_of_n"))
-    span = (await estimate_run(TASK, chosen)).calls
-    assert span is not None
+    span = await calls_of(chosen)
     same = await start_run(journal, scripted({"author": "The moon pulls."}), settings=chosen)
     assert (same.calls, span.low) == (6, 6)
 
@@ -142,8 +136,7 @@ def test_a_panel_takes_the_calls_that_its_estimate_names(
 ) -> None:
     named = {str(number): f"Text number {number}." for number in range(texts)}
     options: JudgeOptions = {"pairwise": pairwise, "judges": judges, "seed": 1}
-    span = judge.prepare("Tides.", named, "echo/echo", **options).estimate().calls
-    assert span is not None
+    span = found(judge.prepare("Tides.", named, "echo/echo", **options).estimate().calls)
     with TemporaryDirectory() as folder:
         calls = [
             judge.prepare("Tides.", named, model, **options).run(journal=f"{folder}/j.db").calls
@@ -158,8 +151,7 @@ async def test_judging_a_run_again_takes_a_panel_for_each_recorded_one(journal: 
     def prepare(model: Model) -> PreparedRun[Any]:
         return rejudge.prepare(recorded.run, model, journal=journal, judges=3, seed=1)
 
-    span = prepare(EchoModel()).estimate().calls
-    assert span is not None
+    span = found(prepare(EchoModel()).estimate().calls)
     calls = [(await prepare(model).run_async()).calls for model in (EchoModel(), DEAF)]
     assert calls == [span.low, span.high]
     assert span.low == 3 * recorded.passes
@@ -175,36 +167,20 @@ async def test_a_comparison_takes_what_its_allowance_permits(
     journal: Journal, first: str, allowance: int
 ) -> None:
     strategies = (first, *(name for name in STRATEGIES if name != first))
-    prepared = compare.prepare(
-        *("Tides.", "echo/echo"),
-        strategies=strategies,
-        repeats=2,
-        allowance=Decimal(allowance),
-        passes=2,
-        judges=2,
-        reviewers=2,
-        seed=1,
-    )
-    span = prepared.plan().calls
-    assert span is not None
+    options: Any = {"passes": 2, "judges": 2, "reviewers": 2, "seed": 1}
+    options |= {"repeats": 2, "allowance": Decimal(allowance)}
+    prepared = compare.prepare("Tides.", "echo/echo", strategies=strategies, **options)
+    span = found(prepared.plan().calls)
     assert span.low <= (await prepared.run_async(journal=journal)).calls <= span.high
 
 
 @pytest.mark.parametrize("repeats", [1, 3])
 async def test_a_given_draft_saves_one_in_every_repeat(journal: Journal, repeats: int) -> None:
     def prepare(draft: str | None) -> PreparedLab:
-        return compare.prepare(
-            *("Tides.", "echo/echo"),
-            strategies=("improve", "single"),
-            draft=draft,
-            repeats=repeats,
-            passes=1,
-            seed=1,
-        )
+        options: Any = {"draft": draft, "repeats": repeats, "passes": 1, "seed": 1}
+        return compare.prepare("Tides.", "echo/echo", strategies=("improve", "single"), **options)
 
-    drafting, given_one = [prepare(draft).plan().calls for draft in (None, "A draft.")]
-    assert drafting is not None
-    assert given_one is not None
+    drafting, given_one = [found(prepare(draft).plan().calls) for draft in (None, "A draft.")]
     assert drafting.likely - given_one.likely == repeats
     result = await prepare("A draft.").run_async(journal=journal)
     assert given_one.low <= result.calls == given_one.likely
@@ -259,18 +235,13 @@ def test_what_costs_nothing_is_free_and_no_sum_of_zeros() -> None:
 
 def test_reasoning_is_in_the_headline_as_it_is_in_the_table() -> None:
     known = refine.prepare("Tides.", "openai/gpt-5", judge_effort="none", passes=2).estimate()
-    assert known.reasoning_tokens is not None
-    assert known.reasoning_cost is not None
-    assert known.tokens is not None
+    tokens, cost = found(known.reasoning_tokens).likely, found(known.reasoning_cost).likely
     judged = refine.prepare("Tides.", "openai/gpt-5", passes=2).estimate().reasoning_tokens
-    assert judged is not None
-    assert 0 < known.reasoning_tokens.likely < judged.likely
-    extra = (
-        f"{known.reasoning_tokens.likely:,} tokens and {money(known.reasoning_cost.likely)} more"
-    )
+    assert 0 < tokens < found(judged).likely
+    extra = f"{tokens:,} tokens and {money(cost)} more"
     assert f"and up to {extra} for reasoning" in known.conclusion
     assert f"reasoning  up to {extra}, which is charged as output" in str(known)
-    assert known.spans()["reasoning_tokens"]["likely"] == known.reasoning_tokens.likely
+    assert known.spans()["reasoning_tokens"]["likely"] == tokens
     unasked = refine.prepare("Tides.", "openai/gpt-4.1", passes=2).estimate()
     assert unasked.spans()["reasoning_tokens"] is None
     assert "reasoning" not in str(unasked)

@@ -123,7 +123,6 @@ async def test_a_panel_is_there_with_its_texts(journal: Journal, tmp_path: Path)
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """What git prints."""
     who = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
     command = ["git", *who, *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
@@ -163,7 +162,6 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def result_of(journal: Journal, run: str) -> dict[str, str]:
-    """The files of the result."""
     result = deliverable(journal.story(run))
     assert result is not None
     return result.files

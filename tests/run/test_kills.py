@@ -12,8 +12,8 @@ from benchmarks.research_kills import kill_research
 from tests.closing import closed_after
 from tests.programs.stage import MadeUpExaminer
 from tests.run.leaving import emitted
-from tests.run.runs import go_on, open_journal, start_run
-from tests.run.solve_runs import SCRIPT, task, terms
+from tests.run.runs import go_on, open_journal
+from tests.run.solve_runs import SCRIPT, solve_one
 from tools.postgres import Server
 
 from autoreason.events import AnyEvent
@@ -45,17 +45,6 @@ def test_research_killed_at_any_moment_ends_like_an_unbroken_run(
     assert (killing.different, killing.asked_twice) == (0, 0)
 
 
-async def solved(journal: Journal) -> None:
-    """A set of one problem, written and examined."""
-    await start_run(
-        journal,
-        ScriptedModel(SCRIPT),
-        task=task(),
-        settings=terms("tournament"),
-        examiner=MadeUpExaminer(),
-    )
-
-
 async def gone_on(journal: Journal) -> list[AnyEvent]:
     """What the one run of a journal told once it is done; nothing where it was never begun."""
     for row in journal.runs():
@@ -73,7 +62,9 @@ def test_whenever_the_loop_is_closed_the_run_ends_and_can_go_on(tmp_path: Path) 
         turns += 1 + turns // 2
         folder = tmp_path / str(turns)
         with open_journal(folder) as journal:
-            done = closed_after(turns, partial(solved, journal))
+            done = closed_after(
+                turns, partial(solve_one, journal, ScriptedModel(SCRIPT), "tournament")
+            )
         with open_journal(folder) as journal:
             ends.append(asyncio.run(gone_on(journal)))
     told_something = list(filter(None, ends))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.run.leaving import leave_when_asked
@@ -67,7 +68,6 @@ class Watched(EchoModel):
         self.shown: dict[str, list[str]] = defaultdict(list)
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Answer as usual."""
         self.shown[request.role].append("\n".join(each.text for each in request.messages))
         return await super().ask(request, on_signal)
 
@@ -79,8 +79,24 @@ class Other(EchoModel):
 
 
 def texts_in(prompts: list[str]) -> set[str]:
-    """The records of mails that a role saw, in any of its prompts."""
     return {text for text, *_ in ROWS if any(text.replace(",", "") in prompt for prompt in prompts)}
+
+
+async def stopped_run(folder: Path, journal: Journal, **options: Any) -> str:
+    """A run that was stopped before its first call."""
+    switch = StopSwitch()
+    switch.stop()
+    options = {"knowledge": folder, "passes": 1, "journal": journal, **options}
+    stopped = await refine.aio(BRIEF, "echo/echo", stop_switch=switch, **options)
+    assert stopped.status == "stopped"
+    return stopped.run
+
+
+def styles(folder: Path, model: str, **options: Any) -> int:
+    """How many records on style a run with a model has."""
+    prepared = refine.prepare(BRIEF, model, knowledge=folder, **options)
+    assert prepared.task.knowledge is not None
+    return len(prepared.task.knowledge.style)
 
 
 def test_every_role_is_shown_its_own_part(folder: Path, journal: Journal) -> None:
@@ -120,17 +136,9 @@ def test_judges_are_shown_outcomes_only_where_a_test_says_that_helps(folder: Pat
 
 
 async def test_a_folder_that_is_gone_changes_nothing(folder: Path, journal: Journal) -> None:
-    prepared = refine.prepare(
-        *(BRIEF, "echo/echo"),
-        knowledge=folder,
-        budget={"calls": 4},
-        judges=3,
-        reviewers=0,
-        confirmation=0,
-        passes=2,
-        journal=journal,
-    )
-    paused = await prepared.run_async()
+    options: Any = {"judges": 3, "reviewers": 0, "confirmation": 0, "passes": 2}
+    options |= {"budget": {"calls": 4}, "journal": journal}
+    paused = await refine.aio(BRIEF, "echo/echo", knowledge=folder, **options)
     assert paused.status == "budget"
     shutil.rmtree(folder)
     model = Watched()
@@ -150,21 +158,9 @@ async def test_weights_are_kept_with_the_run_whatever_becomes_of_the_folder(
             judge=address, verdict="not shown", pairs=200, when="2026-01-01", weight_without=weight
         )
         record_test(folder, result)
-    switch = StopSwitch()
-    switch.stop()
-    stopped = await refine.aio(
-        *(BRIEF, "echo/echo"),
-        judge_models=judges,
-        knowledge=folder,
-        passes=3,
-        k=9,
-        seed=2,
-        journal=journal,
-        stop_switch=switch,
-    )
-    assert stopped.status == "stopped"
+    run = await stopped_run(folder, journal, judge_models=judges, passes=3, k=9, seed=2)
     shutil.rmtree(folder)
-    ended = await resume.aio(stopped.run, journal=journal, judge_models=judges)
+    ended = await resume.aio(run, journal=journal, judge_models=judges)
     assert ended.finished
     assert ended.story.closing_review is not None
     assert ended.story.closing_review.weights == weights
@@ -175,29 +171,26 @@ async def test_weights_are_kept_with_the_run_whatever_becomes_of_the_folder(
 def test_private_records_reach_only_models_of_this_machine(folder: Path) -> None:
     (folder / "kb.toml").write_text('private = ["style/*"]\n')
 
-    def styles(model: str, **options: str) -> int:
-        prepared = refine.prepare(BRIEF, model, knowledge=folder, **options)  # type: ignore[arg-type]
-        assert prepared.task.knowledge is not None
-        return len(prepared.task.knowledge.style)
-
-    assert styles("echo/echo") == 1
-    assert styles("openai/gpt-5") == 0
-    assert styles("ollama/qwen3") == 1
-    assert styles("ollama/qwen3", base_url="https://models.example.org") == 0
-    assert styles("vllm/mine", base_url="http://127.0.0.1:4000/v1") == 1
+    assert styles(folder, "echo/echo") == 1
+    assert styles(folder, "openai/gpt-5") == 0
+    assert styles(folder, "ollama/qwen3") == 1
+    assert styles(folder, "ollama/qwen3", base_url="https://models.example.org") == 0
+    assert styles(folder, "vllm/mine", base_url="http://127.0.0.1:4000/v1") == 1
     # A server on this machine may be a gateway.
-    assert styles("openai/mine", base_url="http://127.0.0.1:8080/v1") == 0
-    assert styles("mine/mine", base_url="http://127.0.0.1:8080/v1") == 0
-    assert styles("ollama/gpt-oss:120b-cloud") == 0
-    assert styles("ollama/glm-4.6:cloud") == 0
+    assert styles(folder, "openai/mine", base_url="http://127.0.0.1:8080/v1") == 0
+    assert styles(folder, "mine/mine", base_url="http://127.0.0.1:8080/v1") == 0
+    assert styles(folder, "ollama/gpt-oss:120b-cloud") == 0
+    assert styles(folder, "ollama/glm-4.6:cloud") == 0
 
 
-def test_a_run_is_refused_where_what_is_private_may_be_mistyped(folder: Path) -> None:
+def test_a_run_is_refused_where_the_folder_or_what_is_private_may_be_mistyped(folder: Path) -> None:
     (folder / "kb.toml").write_text('private = ["stlye/*"]\n')
     with pytest.raises(InvalidInput, match=r"'stlye/[*]' matches no file here"):
         refine.prepare(BRIEF, "echo/echo", knowledge=folder)
     with pytest.raises(InvalidInput, match=r"'stlye/[*]' matches no file here"):
         measure_knowledge.prepare(folder, "echo/echo")
+    with pytest.raises(InvalidInput, match="nowhere"):
+        refine.prepare(BRIEF, "echo/echo", knowledge=folder / "nowhere")
 
 
 def test_what_is_sent_where_is_one_sentence() -> None:
@@ -241,25 +234,15 @@ def test_a_test_of_records_says_what_it_sends_where(folder: Path) -> None:
     )
 
 
-def test_a_folder_that_is_none_is_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="nowhere"):
-        refine.prepare(BRIEF, "echo/echo", knowledge=tmp_path / "nowhere")
-
-
 def test_a_pool_decides_what_its_servers_are_shown(folder: Path, journal: Journal) -> None:
     (folder / "kb.toml").write_text('private = ["style/*"]\n')
 
-    def styles(model: str, pool: ModelPool) -> int:
-        prepared = refine.prepare(BRIEF, model, knowledge=folder, pool=pool)
-        assert prepared.task.knowledge is not None
-        return len(prepared.task.knowledge.style)
-
     away, here, own = ModelPool("https://models.example.org"), ModelPool(), ModelPool()
     own.add({"echo/echo": Watched()})
-    assert styles("ollama/qwen3", here) == 1
-    assert styles("ollama/qwen3", away) == 0
-    assert styles("echo/echo", away) == 1
-    assert styles("echo/echo", own) == 0
+    assert styles(folder, "ollama/qwen3", pool=here) == 1
+    assert styles(folder, "ollama/qwen3", pool=away) == 0
+    assert styles(folder, "echo/echo", pool=away) == 1
+    assert styles(folder, "echo/echo", pool=own) == 0
     prepared = refine.prepare(BRIEF, "ollama/qwen3", knowledge=folder, pool=here, journal=journal)
     with pytest.raises(
         InvalidInput, match=r"private records.* to the server at models.example.org"
@@ -280,13 +263,10 @@ async def test_what_is_private_is_checked_after_another_process_has_left_the_run
     folder: Path, journal: Journal
 ) -> None:
     (folder / "kb.toml").write_text('private = ["style/*"]\n')
-    switch = StopSwitch()
-    switch.stop()
-    options = {"knowledge": folder, "passes": 1, "journal": journal}
-    stopped = await refine.aio(BRIEF, "echo/echo", stop_switch=switch, **options)  # type: ignore[arg-type]
+    run = await stopped_run(folder, journal)
     model = Watched()
-    with leave_when_asked(journal, stopped.run), pytest.raises(InvalidInput, match="private"):
-        await resume.aio(stopped.run, model=model, journal=journal)
+    with leave_when_asked(journal, run), pytest.raises(InvalidInput, match="private"):
+        await resume.aio(run, model=model, journal=journal)
     assert not model.shown
 
 
@@ -294,16 +274,13 @@ async def test_private_records_of_a_run_go_nowhere_with_other_models(
     folder: Path, journal: Journal
 ) -> None:
     (folder / "kb.toml").write_text('private = ["facts/*", "style/*"]\n')
-    switch = StopSwitch()
-    switch.stop()
-    options = {"knowledge": folder, "passes": 1, "journal": journal}
-    stopped = await refine.aio(BRIEF, "echo/echo", stop_switch=switch, **options)  # type: ignore[arg-type]
+    run = await stopped_run(folder, journal)
     away = {"model": "openai/gpt-5", "journal": journal}
     with pytest.raises(InvalidInput, match=r"private records.*fork"):
-        await resume.aio(stopped.run, **away)  # type: ignore[arg-type]
+        await resume.aio(run, **away)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="private records"):
-        await resume.aio(stopped.run, model=Watched(), journal=journal)
-    ended = await resume.aio(stopped.run, journal=journal)
+        await resume.aio(run, model=Watched(), journal=journal)
+    ended = await resume.aio(run, journal=journal)
     assert ended.finished
     prepared = fork.prepare(ended.run, **away)  # type: ignore[arg-type]
     knowledge = prepared.task.knowledge

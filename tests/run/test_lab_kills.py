@@ -45,7 +45,6 @@ class SlowEcho(EchoModel):
     """Answers slowly enough to be killed meanwhile."""
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Answer after a moment."""
         await asyncio.sleep(0.002)
         return await super().ask(request, on_signal)
 
@@ -56,7 +55,6 @@ class DyingEcho(EchoModel):
     asked = 0
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Answer, or die."""
         self.asked += 1
         if self.asked == 3:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -66,7 +64,6 @@ class DyingEcho(EchoModel):
 def run(
     folder: Path, url: str, workers: int = 0, model: EchoModel | None = None, calls: int = 2000
 ) -> str:
-    """Begin the one suite of a journal, or go on with it."""
     with Journal.open(url, create=True) as journal:
         rows = journal.runs()
         pool = lend(model or SlowEcho())
@@ -87,7 +84,6 @@ def run(
 
 
 def results(url: str) -> tuple[object, ...]:
-    """The results of all cells by part, and calls answered."""
     with Journal.open(url, create=False) as journal:
         (row,) = journal.runs()
         cells = {
@@ -98,7 +94,6 @@ def results(url: str) -> tuple[object, ...]:
 
 
 def calls_of(results: tuple[object, ...]) -> int:
-    """How many calls were answered."""
     calls = results[-1]
     assert isinstance(calls, int)
     return calls
@@ -148,14 +143,12 @@ class Interrupted(CountedModel):
         self._happen = happen
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Let it happen, then answer."""
         if len(self.asked) == 3:
             self._happen()
         return await super().ask(request, on_signal)
 
 
 async def whole(tmp_path: Path) -> StudyResult[LabReport]:
-    """The unbroken run."""
     with Journal.open(str(tmp_path / "whole.db"), create=True) as journal:
         return await run_suite(tmp_path, journal, SMALL)
 

@@ -8,7 +8,6 @@ import os
 import secrets
 import signal
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -20,8 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tests import patience
 from tests.artifacts.evaluating import needs_jail
-from tests.patience import PATIENCE
 from tests.run.counting_server import ADDRESS, CountingServer
 from tests.run.suites import run_suite
 from tests.run.test_lab_kills import asked_again, results
@@ -68,19 +67,14 @@ class Nodes:
     def add(self) -> Any:
         """Another node, once Ray may place something there."""
         node = self._cluster.add_node(wait=False, **self._small)
-        deadline = time.monotonic() + PATIENCE
         state = module("ray._private.state")
-        while node.node_id not in state.available_resources_per_node():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        patience.until(lambda: node.node_id in state.available_resources_per_node())
         return node
 
     def kill(self, node: Any) -> None:
-        """SIGKILL to all of a node."""
         self._cluster.remove_node(node, allow_graceful=False)
 
     def actors(self, kind: str) -> list[int]:
-        """The processes of those of a class that live."""
         return [
             each["Pid"]
             for each in module("ray._private.state").actors().values()
@@ -88,7 +82,6 @@ class Nodes:
         ]
 
     def close(self) -> None:
-        """End all of it."""
         self._cluster.shutdown()
 
 
@@ -165,7 +158,7 @@ async def until(
     happened: Callable[[], object], running: asyncio.Task[StudyResult[LabReport]] | None = None
 ) -> None:
     """Wait for something while a suite runs."""
-    async with asyncio.timeout(3 * PATIENCE):
+    async with asyncio.timeout(3 * patience.PATIENCE):
         while not happened():
             assert running is None or not running.done(), running.result()
             await asyncio.sleep(0.02)

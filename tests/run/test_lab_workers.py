@@ -68,13 +68,11 @@ WHERE locktype = 'advisory' AND run LIKE '%.%'
 
 
 def children() -> list[int]:
-    """The processes that this one has started to run cells."""
     found = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
     return [int(pid) for pid in found if "autoreason.run.workers" in command(pid)]
 
 
 def command(pid: str) -> str:
-    """What a process was started with; nothing where it has ended."""
     try:
         return Path(f"/proc/{pid}/cmdline").read_text()
     except OSError:

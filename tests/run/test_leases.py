@@ -47,7 +47,6 @@ class Worker:
         self.limiter = self.leases.limiter("acme")
 
     def budget(self, suite: str = SUITE, *, calls: int) -> LeasedBudget:
-        """Of a suite."""
         return self.leases.budget(suite, Budget(calls=calls))
 
     async def die(self) -> None:
@@ -70,7 +69,6 @@ class Suites:
         self.workers: list[Worker] = []
 
     def worker(self) -> Worker:
-        """Another worker."""
         self.workers.append(Worker(f"worker-{len(self.workers)}", self.url))
         return self.workers[-1]
 
@@ -84,7 +82,6 @@ class Suites:
         return await self.table.update([account], decide)
 
     async def places(self, number: int) -> None:
-        """Let the provider have so many, and never more."""
         width = Width(float(number), float(number))
         await self.rows(provider_account("acme"), base=width)
 
@@ -141,7 +138,6 @@ async def test_workers_have_no_more_places_than_the_limit_and_all_calls_get_one(
 
 
 async def held(suites: Suites) -> list[Lease]:
-    """What workers hold of the provider."""
     rows = await suites.rows(provider_account("acme"))
     return [msgspec.json.decode(rows[holder], type=Lease) for holder in rows if holder != BASE]
 

@@ -10,6 +10,7 @@ import pytest
 from tests.journal.test_postgres import disconnect
 from tests.run.leaving import emitted
 from tests.run.runs import go_on, open_journal, scripted, start_run
+from tests.tournament.stage import USUAL
 from tools.postgres import Server
 
 import autoreason
@@ -20,41 +21,22 @@ from autoreason.models.doubles import ScriptedModel
 from autoreason.run.recorded import replay
 
 
-class Recorder:
-    """The usual model, which notes what it was asked and may do something first."""
-
-    address = "scripted/scripted"
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-        self._inner: ScriptedModel = scripted()
-
-    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Note it and answer."""
-        self.asked.append(request.key)
-        return await self._inner.ask(request, on_signal)
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
-
-
-class Severing(Recorder):
+class Severing(ScriptedModel):
     """A model during whose answers the server goes away once."""
 
     def __init__(self, cut: Callable[[], None], after: int) -> None:
-        super().__init__()
+        super().__init__(USUAL)
         self._cuts = iter([cut])
         self._after = after
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Answer; when that reply is to be recorded, the server is gone."""
-        if len(self.asked) == self._after:
+        if len(self.requests) == self._after:
             for cut in self._cuts:
                 await asyncio.to_thread(cut)
         return await super().ask(request, on_signal)
 
 
-async def test_a_run_on_a_server_is_the_same_as_in_a_file(
+async def test_a_run_on_a_server_is_the_same_as_in_a_file_and_knows_its_server(
     tmp_path: Path, postgres_url: str
 ) -> None:
     with (
@@ -63,13 +45,13 @@ async def test_a_run_on_a_server_is_the_same_as_in_a_file(
     ):
         here = await start_run(file, scripted())
         there = await start_run(server, scripted())
-        assert (there.text, there.status, there.spent.calls) == (
-            here.text,
-            here.status,
-            here.spent.calls,
-        )
+        assert (there.text, there.status) == (here.text, here.status)
+        assert there.spent.calls == here.spent.calls
         assert emitted(server, there.run) == emitted(file, here.run)
         assert there.journal == server.place
+    assert (await asyncio.to_thread(replay, there)).same
+    with autoreason.Journal(postgres_url) as journal:
+        assert journal.find("last").id == there.run
 
 
 async def test_a_lost_server_is_a_pause_and_nothing_recorded_is_asked_again(
@@ -91,16 +73,8 @@ async def test_a_lost_server_is_a_pause_and_nothing_recorded_is_asked_again(
             assert not journal.find(run).live
             before = set(journal.replies(run))
             assert len(before) == after
-            again = Recorder()
+            again = scripted()
             result = await go_on(journal, run, again)
-            assert not before.intersection(again.asked)
+            assert not before & {each.key for each in again.requests}
             assert result.text == whole.text
             assert emitted(journal, run) == story
-
-
-async def test_a_recorded_run_replays_and_a_result_knows_its_server(postgres_url: str) -> None:
-    with Journal.open(postgres_url, create=True) as journal:
-        result = await start_run(journal, scripted())
-    assert (await asyncio.to_thread(replay, result)).same
-    with autoreason.Journal(postgres_url) as journal:
-        assert journal.find("last").id == result.run

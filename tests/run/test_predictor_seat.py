@@ -62,38 +62,30 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def write(folder: Path, records: list[Record]) -> None:
-    """These records and no others."""
     (folder / "records.jsonl").write_bytes(encode_records(records))
 
 
 def keep(folder: Path, verdict: Verdict, judge: str = "words", right: float = 0.8) -> None:
-    """Keep a verdict."""
-    record_test(
-        folder,
-        TestResult(
-            judge=judge,
-            verdict=verdict,
-            pairs=200,
-            when="2026-01-01",
-            right=Estimate(right, right - 0.03, right + 0.03),
-        ),
-    )
+    share = Estimate(right, right - 0.03, right + 0.03)
+    result = TestResult(judge=judge, verdict=verdict, pairs=200, when="2026-01-01", right=share)
+    record_test(folder, result)
 
 
 def prepared(folder: Path, **options: Any) -> PreparedRun[Any]:
-    """A run that is not begun."""
     model = options.pop("model", "echo/echo")
     return refine.prepare(BRIEF, model, **{"knowledge": folder, **options})
 
 
+async def run(folder: Path, journal: Journal, **options: Any) -> Any:
+    """A run of the panel."""
+    options = {"model": scripted(SCRIPT), **PANEL, **options}
+    return await prepared(folder, **options).run_async(journal=journal)
+
+
 def seat_of(folder: Path, **options: Any) -> PredictorSeat | None:
-    """The seat of such a run."""
     knowledge = prepared(folder, **options).task.knowledge
     assert knowledge is not None
     return knowledge.seat
-
-
-# ---- whether it sits -----------------------------------------------------------------------------------
 
 
 def test_it_sits_only_where_the_last_test_says_that_it_helps(folder: Path) -> None:
@@ -104,11 +96,8 @@ def test_it_sits_only_where_the_last_test_says_that_it_helps(folder: Path) -> No
     seat = seat_of(folder)
     assert seat is not None
     assert (seat.predictor, seat.records, seat.verdict) == ("words", 300, "helps")
-    assert (seat.right, seat.low, seat.high) == (
-        found.right.value,
-        found.right.low,
-        found.right.high,
-    )
+    right = found.right
+    assert (seat.right, seat.low, seat.high) == (right.value, right.low, right.high)
     assert seat_of(folder, predictor_seat="no") is None
     keep(folder, "not shown")
     assert seat_of(folder) is None
@@ -154,9 +143,6 @@ def test_with_too_few_outcomes_there_is_nothing_to_fit(folder: Path) -> None:
     assert seat_of(folder) is None
 
 
-# ---- what it is fitted on ------------------------------------------------------------------------------
-
-
 def test_neither_the_runs_group_nor_copies_of_its_draft_are_learned(folder: Path) -> None:
     keep(folder, "helps")
     records = make_records(150)
@@ -183,29 +169,21 @@ async def test_private_records_are_learned_and_none_of_their_words_leave_this_ma
         for each in make_records(150)
     ]
     write(folder, records)
-    model = scripted(SCRIPT)
-    run = await prepared(folder, model=model, **PANEL).run_async(journal=journal)
-    story = json.dumps([str(run), str(run.story)])
+    ended = await run(folder, journal)
+    story = json.dumps([str(ended), str(ended.story)])
     assert secret not in story
-    assert not any(secret in str(each) for each in journal.answers(run.run).values())
+    assert not any(secret in str(each) for each in journal.answers(ended.run).values())
     assert secret in "".join(
         str(load_ridge(each.name).ridge.words)
         for each in (tmp_path / "data" / "autoreason" / "predictors").iterdir()
     )
 
 
-# ---- in a run ------------------------------------------------------------------------------------------
-
-
 async def test_its_ballot_moves_the_winner_and_the_run_says_so(
     folder: Path, journal: Journal
 ) -> None:
     keep(folder, "helps", right=0.63)
-    model = scripted(SCRIPT)
-    alone = await prepared(folder, model=model, predictor_seat="no", **PANEL).run_async(
-        journal=journal
-    )
-    beside = await prepared(folder, model=model, **PANEL).run_async(journal=journal)
+    alone, beside = [await run(folder, journal, predictor_seat=each) for each in ("no", "tested")]
     assert alone.story.trajectory[0] == "A"
     assert beside.story.trajectory[0] == "AB"
     shown = " ".join(str(beside).split())
@@ -223,23 +201,15 @@ async def test_a_folder_that_changed_between_kill_and_resume_changes_nothing(
     folder: Path, journal: Journal, calls: int
 ) -> None:
     keep(folder, "helps")
-    model = scripted(SCRIPT)
-    whole = await prepared(folder, model=model, **PANEL).run_async(journal=journal)
-    paused = await prepared(folder, model=model, **PANEL, budget=Budget(calls=calls)).run_async(
-        journal=journal
-    )
+    whole = await run(folder, journal)
+    paused = await run(folder, journal, budget=Budget(calls=calls))
     assert paused.status == "budget"
     # What did well does badly now, and no test says that it helps.
-    write(
-        folder,
-        [
-            replace(each, result=replace(each.result, value=0.5 - each.result.value))
-            for each in make_records(150)
-            if each.result
-        ],
-    )
+    told = [(each, each.result) for each in make_records(150) if each.result]
+    opposite = [(each, replace(came, value=0.5 - came.value)) for each, came in told]
+    write(folder, [replace(each, result=came) for each, came in opposite])
     keep(folder, "harms")
-    ended = await go_on(journal, paused.run, model, changes={"budget": Budget()})
+    ended = await go_on(journal, paused.run, scripted(SCRIPT), changes={"budget": Budget()})
     assert ended.finished
     assert [each.decided for each in ended.story.passes] == [
         each.decided for each in whole.story.passes
@@ -247,30 +217,17 @@ async def test_a_folder_that_changed_between_kill_and_resume_changes_nothing(
     assert (await replay.aio(ended.run, journal=journal)).same
 
 
-async def test_a_replay_needs_neither_folder_nor_saved_predictor(
+async def test_without_the_saved_predictor_a_run_replays_and_says_why_it_cannot_go_on(
     folder: Path, journal: Journal, tmp_path: Path
 ) -> None:
     keep(folder, "helps")
-    run = await prepared(folder, model=scripted(SCRIPT), **PANEL).run_async(journal=journal)
+    whole, paused = await run(folder, journal), await run(folder, journal, budget=Budget(calls=3))
     load_ridge.cache_clear()
     for file in (tmp_path / "data" / "autoreason" / "predictors").iterdir():
         file.unlink()
-    assert (await replay.aio(run.run, journal=journal)).same
-
-
-async def test_a_run_that_goes_on_where_its_predictor_is_not_saved_says_so(
-    folder: Path, journal: Journal, tmp_path: Path
-) -> None:
-    keep(folder, "helps")
-    model = scripted(SCRIPT)
-    paused = await prepared(folder, model=model, **PANEL, budget=Budget(calls=3)).run_async(
-        journal=journal
-    )
-    load_ridge.cache_clear()
-    for file in (tmp_path / "data" / "autoreason" / "predictors").iterdir():
-        file.unlink()
+    assert (await replay.aio(whole.run, journal=journal)).same
     with pytest.raises(InvalidInput, match="is not saved here"):
-        await go_on(journal, paused.run, model, changes={"budget": Budget()})
+        await go_on(journal, paused.run, scripted(SCRIPT), changes={"budget": Budget()})
 
 
 def test_a_run_that_is_only_prepared_saves_nothing(folder: Path, tmp_path: Path) -> None:
@@ -295,9 +252,8 @@ async def test_next_to_a_long_text_it_has_no_vote(
 ) -> None:
     keep(folder, "helps")
     script = {**SCRIPT, "author": document(f"{FIRST} {'more words ' * 60}")}
-    options = PANEL | judged
-    run = await prepared(folder, model=scripted(script), **options).run_async(journal=journal)
-    assert f"it voted in {votes}, in {votes[5]} not: " in " ".join(str(run).split())
-    (line,) = (each for each in run.summary() if each.startswith("Written with "))
+    ended = await run(folder, journal, model=scripted(script), **judged)
+    assert f"it voted in {votes}, in {votes[5]} not: " in " ".join(str(ended).split())
+    (line,) = (each for each in ended.summary() if each.startswith("Written with "))
     assert line.endswith(f" records; the predictor voted in {votes}.")
     assert len(line) < 80

@@ -98,7 +98,6 @@ SMALL = built_in(small=True).sources
 
 
 def write_finding(what: Property, verdict: CertificateVerdict) -> None:
-    """A certificate of `openai/gpt` with one verdict."""
     before = stored()
     finding = CertificateFinding(
         name=what.name, verdict=verdict, value=0.0, low=0.0, high=0.1, n=24, statement="", rule=""
@@ -157,7 +156,6 @@ REFUSED = Reply(
 
 
 def drafts(request: Request) -> str:
-    """The third draft keeps the contract."""
     kept = request.key.startswith("drafts/3")
     return document("First text." if kept else "First text of far too many words.")
 
@@ -235,7 +233,6 @@ def llama_server(embedded: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str
 
 @pytest.fixture
 def records(tmp_path: Path) -> Path:
-    """A folder with the outcomes of two groups, and a fact."""
     folder = tmp_path / "kb"
     folder.mkdir()
     (folder / "mails.csv").write_text(

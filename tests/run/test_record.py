@@ -26,12 +26,10 @@ START, EVENT, REPLY = True, False, False
 
 
 def at(seconds: float) -> datetime:
-    """A time that night."""
     return MIDNIGHT + timedelta(seconds=seconds)
 
 
 def record(*marks: tuple[float, bool]) -> list[RecordedTime]:
-    """Times as the journal gives them."""
     return [RecordedTime(at(when), start) for when, start in marks]
 
 
@@ -97,7 +95,6 @@ DELIVERED = Delivered(
 
 
 def again(recorded: AnyEvent, now: AnyEvent) -> int:
-    """How many events come again as recorded."""
     more: list[AnyEvent] = []
     recorder = EventRecorder([recorded], more.append)
     recorder(now)
@@ -131,7 +128,6 @@ ASKED = {"key": QUERY.key, "calls": 6, "after": 14}
 
 
 def remembering(kind: str = QUERY.kind, question: Any = ASKED, answer: Any = "2 left") -> Memory:
-    """A record with one answer."""
     return Memory({}, {QUERY.key: RecordedAnswer(kind, question, answer)})
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.journal.samples import a_request, change
+from tests.journal.samples import a_request, change, quietly
 from tests.run.runs import TASK, go_on, scripted, start_run
 from tests.run.suites import SMALL, run_suite
-from tests.tournament.stage import UNSEEN, vote
+from tests.tournament.stage import UNSEEN, critique, vote
 from tests.tournament.test_criteria import READERS, SPLIT, split_judge
 
 from autoreason.contract import Contract
@@ -98,7 +98,9 @@ async def test_a_journal_in_a_folder_that_is_not_there_is_refused(tmp_path: Path
         await refine.aio("Write.", EchoModel(), journal=tmp_path / "nowhere" / "j.db")
 
 
-async def test_a_fork_has_the_same_brief_and_the_text_of_its_pass(journal: Journal) -> None:
+async def test_a_fork_has_the_same_brief_and_the_text_of_its_pass_which_was_run(
+    journal: Journal,
+) -> None:
     result = await start_run(journal, scripted({"judge": vote("Second text, made in 2", "First")}))
     assert result.story.trajectory[:2] == ("A", "B")
     assert fork.prepare(result.run, 0, journal=journal).task.draft == "First text."
@@ -106,6 +108,8 @@ async def test_a_fork_has_the_same_brief_and_the_text_of_its_pass(journal: Journ
     assert fork.prepare(result.run, 2, journal=journal).task.draft == "Second text, made in 2."
     latest = fork.prepare(result.run, journal=journal).task
     assert (latest.brief, latest.draft) == (TASK.brief, result.text)
+    with pytest.raises(InvalidInput, match=r"after round 99; \d rounds are over"):
+        fork.prepare(result.run, 99, journal=journal)
 
 
 async def test_a_text_that_a_review_gave_up_can_be_forked(journal: Journal) -> None:
@@ -115,12 +119,6 @@ async def test_a_text_that_a_review_gave_up_can_be_forked(journal: Journal) -> N
     assert [each.name for each in result.story.incumbents] == ["draft", "pass 1"]
     drafts = [fork.prepare(result.run, at, journal=journal).task.draft for at in range(5)]
     assert drafts == ["First text.", *(f"Second text, made in {at}." for at in range(1, 5))]
-
-
-async def test_a_pass_that_was_not_run_cannot_be_forked(journal: Journal) -> None:
-    result = await start_run(journal, scripted())
-    with pytest.raises(InvalidInput, match="after round 9; 2 rounds are over"):
-        fork.prepare(result.run, 9, journal=journal)
 
 
 async def test_a_fork_has_the_settings_of_its_run_but_for_what_is_given(journal: Journal) -> None:
@@ -195,7 +193,9 @@ async def test_criteria_and_what_a_critic_reads_after_a_split_vote_survive_a_pau
     assert fork.prepare(result.run, journal=journal).task.criteria == task.criteria
 
 
-async def test_a_paused_and_a_resumed_run_replay_too(journal: Journal) -> None:
+async def test_a_run_that_paused_or_was_resumed_or_spent_its_budget_replays_too(
+    journal: Journal,
+) -> None:
     paused = await start_run(
         journal, scripted({"pass/1/judge/1/try/0": CallFailed(Failure.CONNECTION, "gone")})
     )
@@ -205,26 +205,19 @@ async def test_a_paused_and_a_resumed_run_replay_too(journal: Journal) -> None:
     finished = await go_on(journal, paused.run, scripted())
     assert finished.status == "converged"
     assert (await replay.aio(paused.run, journal=journal)).same
-
-
-async def test_a_run_out_of_budget_replays_too(journal: Journal) -> None:
-    paused = await start_run(journal, scripted(), changes={"budget": Budget(calls=5)})
-    assert (await replay.aio(paused.run, journal=journal)).same
+    at_limit = await start_run(journal, scripted(), changes={"budget": Budget(calls=5)})
+    assert (await replay.aio(at_limit.run, journal=journal)).same
 
 
 async def test_an_accepted_run_replays_to_its_acceptance(journal: Journal) -> None:
-    name = ""
-
-    def remember(run: str) -> None:
-        nonlocal name
-        name = run
+    names: list[str] = []
 
     def accept(_: Request) -> str:
-        journal.command(name, "accept")
-        return '{"problems": [{"severity": "major", "kind": "missing", "quote": "", "problem": "thin"}]}'
+        journal.command(names[0], "accept")
+        return critique("thin")
 
     model = scripted({"pass/1/critic/0/try/0": accept}, latency=0.35)
-    result = await start_run(journal, model, on_started=remember)
+    result = await start_run(journal, model, on_started=names.append)
     assert result.status == "accepted"
     assert (await replay.aio(result.run, journal=journal)).same
 
@@ -279,10 +272,6 @@ async def test_a_replay_is_a_report(journal: Journal) -> None:
         "difference": None,
         "same": True,
     }
-
-
-def quietly(*_: object) -> None:
-    """Says nothing of how far it is."""
 
 
 async def test_a_suite_is_replayed_on_a_server_and_back_in_a_file(

@@ -10,6 +10,7 @@ from itertools import cycle
 from pathlib import Path
 from time import sleep
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
@@ -29,7 +30,7 @@ from autoreason.artifacts.artifact import (
 )
 from autoreason.artifacts.research_history import NoiseMeasured, TrialDecided
 from autoreason.artifacts.research_job import ResearchJob
-from autoreason.errors import InvalidInput, UnusableStart
+from autoreason.errors import InvalidInput, ProviderFailed, UnusableStart
 from autoreason.events import AnyEvent, JobFinished
 from autoreason.exchange import Query, Request
 from autoreason.files import data_folder
@@ -58,7 +59,6 @@ def score(artifact, seed, items):
 
 @pytest.fixture
 def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A task in the current folder, whose evaluator reads a knob."""
     monkeypatch.chdir(tmp_path)
     Path("knob.txt").write_text("knob = 0\n")
     Path("evaluate.py").write_text(EVALUATOR)
@@ -68,19 +68,31 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def measure(folder: Path, seed: int, items: list[Any]) -> float:
-    """The value of the knob."""
     del seed, items
     return knob_of((folder / "knob.txt").read_text())
 
 
 def saved() -> list[Path]:
-    """Evaluators that were saved by their digest."""
     return list((data_folder() / "evaluations").glob("*.msgpack"))
 
 
 def up(most: int = 3) -> ScriptedModel:
     """A proposer that turns the knob up a few times and then down."""
     return turning(lambda number: 1.0 if number <= most else -1.0 / number)
+
+
+def stopped_early(task: Path, **options: Any) -> Any:
+    """A run that was stopped once the noise was measured."""
+    switch = StopSwitch()
+
+    def stop(event: object) -> None:
+        if isinstance(event, NoiseMeasured):
+            switch.stop()
+
+    options = {"evaluations": 30, "patience": 3, "seed": 3, **options}
+    result = research(task, up(), on_event=stop, stop_switch=switch, **options)
+    assert result.status == "stopped"
+    return result
 
 
 def test_a_function_measures_and_the_result_has_files_patch_and_gain(task: Path) -> None:
@@ -113,29 +125,14 @@ def test_the_evaluator_is_saved_when_the_run_starts_and_not_before(task: Path) -
     assert prepared.estimate().calls
     assert not saved()
     with pytest.raises(KeyboardInterrupt):
-        prepared.run(on_ready=_interrupt)
+        prepared.run(on_ready=Mock(side_effect=KeyboardInterrupt))
     assert not saved()
     prepared.run()
     assert len(saved()) == 1
 
 
-def _interrupt() -> None:
-    raise KeyboardInterrupt
-
-
 def test_a_run_with_a_saved_evaluator_is_resumed_without_the_tasks_folder(task: Path) -> None:
-    stopped = StopSwitch()
-    result = research(
-        task,
-        up(),
-        evaluations=30,
-        patience=3,
-        on_event=lambda event: (
-            stopped.stop() if event.__class__.__name__ == "NoiseMeasured" else None
-        ),
-        stop_switch=stopped,
-    )
-    assert result.status == "stopped"
+    result = stopped_early(task)
     assert "no gain is claimed" in result.conclusion
     for path in (task, Path("evaluate.py"), Path("knob.txt")):
         path.unlink()
@@ -146,18 +143,7 @@ def test_a_run_with_a_saved_evaluator_is_resumed_without_the_tasks_folder(task: 
 
 
 def test_a_run_that_a_function_measures_is_resumed_with_it_and_only_from_python(task: Path) -> None:
-    stopped = StopSwitch()
-    result = research(
-        task,
-        up(),
-        evaluate=measure,
-        evaluations=30,
-        patience=3,
-        on_event=lambda event: (
-            stopped.stop() if event.__class__.__name__ == "NoiseMeasured" else None
-        ),
-        stop_switch=stopped,
-    )
+    result = stopped_early(task, evaluate=measure)
     with pytest.raises(InvalidInput, match=r"measured by a Python function.*evaluate=function"):
         resume(result.run, model=up())
     whole = resume(result.run, model=up(), evaluate=measure)
@@ -290,15 +276,8 @@ def test_guidance_reaches_the_next_proposal(task: Path) -> None:
             with Journal.open(None, create=False) as journal:
                 journal.command(names[0], "guide", "try the left side")
 
-    research(
-        task,
-        model,
-        evaluate=measure,
-        evaluations=30,
-        patience=3,
-        on_started=names.append,
-        on_event=guide,
-    )
+    told: dict[str, Any] = {"on_started": names.append, "on_event": guide}
+    research(task, model, evaluate=measure, evaluations=30, patience=3, **told)
     guided = [each.key for each in model.requests if "try the left side" in str(each.messages)]
     assert guided == ["trial/2/proposer/try/0"]
 
@@ -310,7 +289,6 @@ class Broken:
         self.left = failures
 
     async def measure(self, evaluation: Evaluation) -> Measurement:
-        """Fail, and at last measure."""
         del evaluation
         self.left -= 1
         if self.left >= 0:
@@ -321,11 +299,7 @@ class Broken:
 async def test_what_the_evaluator_could_not_measure_is_no_result_and_three_times_pause_the_run() -> (
     None
 ):
-    from autoreason.errors import ProviderFailed
-
-    query = EvaluationQuery(
-        key="start/evaluation/0", evaluation=Evaluation(files={"a": ""}, seed=1)
-    )
+    query = EvaluationQuery(key="start/0", evaluation=Evaluation(files={"a": ""}, seed=1))
     found = await EvaluationService(Broken(2)).answer(query)
     assert found.value == 1.0
     with pytest.raises(ProviderFailed, match=r"3 times in a row \(no jail\)"):
@@ -336,20 +310,14 @@ class Silent:
     """An evaluator that has a number for one evaluation only, by its seed."""
 
     async def measure(self, evaluation: Evaluation) -> Measurement:
-        """Measure, or find nothing."""
         if evaluation.seed == 3:
             return Measurement(outcome=EvaluationOutcome.OK, value=1.0)
         return Measurement(outcome=EvaluationOutcome.INVALID, detail="it is no number")
 
 
 async def test_a_metric_without_a_number_so_many_times_in_a_row_pauses_the_run() -> None:
-    from autoreason.errors import ProviderFailed
-
     evaluations = [
-        EvaluationQuery(
-            key=f"pass/1/metric/A/evaluation/{seed}",
-            evaluation=Evaluation(files={"a": ""}, seed=seed),
-        )
+        EvaluationQuery(key=f"metric/{seed}", evaluation=Evaluation(files={"a": ""}, seed=seed))
         for seed in range(7)
     ]
     service, research = EvaluationService(Silent(), max_without=3), EvaluationService(Silent())
@@ -534,23 +502,13 @@ RUBBISH = st.lists(
 )
 
 
-def prepare(folder: Path, evaluator: str = EVALUATOR) -> Path:
-    """A task whose evaluator reads a knob."""
-    (folder / "knob.txt").write_text("knob = 0\n")
-    (folder / "evaluate.py").write_text(evaluator)
-    task = folder / "task.md"
-    task.write_text("---\nartifact: knob.txt\nevaluate: evaluate.py:score\n---\nTurn the knob.\n")
-    return task
-
-
-async def test_two_runs_on_one_task_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
-    task = prepare(tmp_path)
+async def test_two_runs_on_one_task_at_once_do_not_disturb_each_other(task: Path) -> None:
     both = await asyncio.gather(
         *(research.aio(task, up(), evaluations=30, patience=3, seed=seed) for seed in (1, 2))
     )
     assert [each.status for each in both] == ["done", "done"]
     assert [each.gain.gain for each in both if each.gain] == [3.0, 3.0]
-    assert len(list((data_folder() / "evaluations").glob("*.msgpack"))) == 1
+    assert len(saved()) == 1
     assert len({each.run for each in both}) == 2
 
 
@@ -558,7 +516,6 @@ class TolerantMeter(Meter):
     """A meter for which an artifact without a knob fails."""
 
     def measure(self, evaluation: Evaluation) -> Measurement:
-        """The number of an artifact that has one."""
         if set(evaluation.files) == {"knob.txt"} and "knob = " in evaluation.files["knob.txt"]:
             return super().measure(evaluation)
         return Measurement(outcome=EvaluationOutcome.FAILED, detail="no knob")
@@ -590,18 +547,9 @@ def test_a_proposer_that_writes_rubbish_costs_trials_and_nothing_else(replies: l
     assert all(set(evaluation.files) <= {"knob.txt"} for _, evaluation in meter.evaluations)
 
 
-def test_a_run_that_goes_on_is_measured_by_the_evaluator_it_started_with(tmp_path: Path) -> None:
-    task, stopped = prepare(tmp_path), StopSwitch()
-
-    def stop(event: object) -> None:
-        if isinstance(event, NoiseMeasured):
-            stopped.stop()
-
-    first = research(
-        task, up(), evaluations=30, patience=3, on_event=stop, stop_switch=stopped, seed=3
-    )
-    assert first.status == "stopped"
-    (tmp_path / "evaluate.py").write_text("def score(artifact):\n    return 1e9\n")
+def test_a_run_that_goes_on_is_measured_by_the_evaluator_it_started_with(task: Path) -> None:
+    first = stopped_early(task)
+    Path("evaluate.py").write_text("def score(artifact):\n    return 1e9\n")
     whole = resume(first.run, model=up())
     assert isinstance(whole, ResearchResult)
     assert whole.gain
@@ -609,18 +557,12 @@ def test_a_run_that_goes_on_is_measured_by_the_evaluator_it_started_with(tmp_pat
     assert replay(whole.run).same
 
 
-def test_a_saved_evaluator_that_was_tampered_with_measures_nothing(tmp_path: Path) -> None:
-    task, stopped = prepare(tmp_path), StopSwitch()
-
-    def stop(event: object) -> None:
-        if isinstance(event, NoiseMeasured):
-            stopped.stop()
-
-    first = research(task, up(), evaluations=30, on_event=stop, stop_switch=stopped, seed=3)
-    (saved,) = (data_folder() / "evaluations").glob("*.msgpack")
-    body = saved.read_bytes()
-    saved.chmod(0o600)
-    saved.write_bytes(body.replace(b"float(", b"hash (", 1))
-    assert saved.read_bytes() != body
+def test_a_saved_evaluator_that_was_tampered_with_measures_nothing(task: Path) -> None:
+    first = stopped_early(task)
+    (file,) = saved()
+    body = file.read_bytes()
+    file.chmod(0o600)
+    file.write_bytes(body.replace(b"float(", b"hash (", 1))
+    assert file.read_bytes() != body
     with pytest.raises(InvalidInput, match="was changed; remove it and start again"):
         resume(first.run, model=up())

@@ -133,7 +133,6 @@ async def test_what_was_spent_is_known_by_role_and_adds_up(journal: Journal) -> 
 
 
 async def solve(journal: Journal, problems: int, *strategies: str, **options: Any) -> Solution:
-    """A run on so many problems."""
     return await solve_set(journal, ScriptedModel(SCRIPT), problems, strategies, width=1, **options)
 
 

@@ -15,7 +15,6 @@ from autoreason.run.site import write_site
 
 
 def links(page: Path) -> list[str]:
-    """What a page leads to."""
     return re.findall(r'<a href="([^"#]+)"', page.read_text("utf-8"))
 
 
@@ -53,7 +52,7 @@ async def test_a_list_of_the_latest_runs_does_not_say_that_they_are_all(tmp_path
 async def test_a_run_that_cannot_be_read_takes_no_other_with_it(tmp_path: Path) -> None:
     with open_journal(tmp_path) as journal:
         run = (await start_run(journal)).run
-        create_run(journal, "29991231-bad-run", "Torn", "0")
+        create_run(journal, "29991231-bad-run", "Torn")
         journal.append("29991231-bad-run", PassStarted(number=1, words=3))
         await journal.flush()
         written = write_site(tmp_path / "site", journal.runs(None), journal)

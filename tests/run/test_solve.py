@@ -11,7 +11,16 @@ from msgspec.structs import replace as changed
 from tests.cli.solving import MadeUpClient, examiner
 from tests.programs.stage import MadeUpExaminer, fenced, program
 from tests.run.runs import lend, start_run
-from tests.run.solve_runs import NAMES, SCRIPT, number_of, problems, solve_set, task, terms
+from tests.run.solve_runs import (
+    NAMES,
+    SCRIPT,
+    number_of,
+    problems,
+    solve_one,
+    solve_set,
+    task,
+    terms,
+)
 from tests.tournament.stage import cut_off
 
 from autoreason.errors import AutoreasonError, InvalidInput, StrategyError
@@ -70,15 +79,9 @@ async def test_every_problem_is_worked_on_by_every_strategy(journal: Journal) ->
 async def test_examinations_are_recorded_and_count_as_no_calls(journal: Journal) -> None:
     signals: list[Signal] = []
     examiner = MadeUpExaminer()
-    budget = Budget(calls=4)
-    result = await start_run(
-        journal,
-        ScriptedModel(SCRIPT),
-        task=task(),
-        settings=terms("single", {"budget": budget}),
-        examiner=examiner,
-        on_signal=signals.append,
-    )
+    chosen = terms("single", {"budget": Budget(calls=4)})
+    told: dict[str, Any] = {"examiner": examiner, "on_signal": signals.append}
+    result = await solve_one(journal, ScriptedModel(SCRIPT), settings=chosen, **told)
     assert result.status == "done"
     (unit,) = solved_in(result.story)
     assert len(examiner.asked) == 5
@@ -249,13 +252,7 @@ async def test_the_library_hands_the_program_and_its_verdicts_back(journal: Jour
 
 
 async def test_a_run_over_problems_can_be_exported(journal: Journal) -> None:
-    result = await start_run(
-        journal,
-        ScriptedModel(SCRIPT),
-        task=task(),
-        settings=terms("single"),
-        examiner=MadeUpExaminer(),
-    )
+    result = await solve_one(journal, ScriptedModel(SCRIPT))
     folder = journal.path.parent / "out"
     names = {str(path.relative_to(folder)) for path in export(result.run, folder, journal=journal)}
     assert set(program_files(solved_in(result.story))) <= names, "as in a report"
@@ -273,13 +270,7 @@ async def test_a_strategy_of_ones_own_writes_programs_too(journal: Journal) -> N
         "        await self.author()\n"
         "        return self.hand_in(await self.author())\n"
     )
-    result = await start_run(
-        journal,
-        ScriptedModel(SCRIPT),
-        task=task(),
-        settings=terms(f"{file}:Twice"),
-        examiner=MadeUpExaminer(),
-    )
+    result = await solve_one(journal, ScriptedModel(SCRIPT), f"{file}:Twice")
     (unit,) = solved_in(result.story)
     assert (unit.strategy, unit.attempts) == ("own.py:Twice", 2)
     assert (await replay.aio(result.run, journal=journal)).same
@@ -294,14 +285,9 @@ async def test_a_strategy_of_ones_own_cannot_overstep_its_calls_either(journal: 
         "        while True:\n"
         "            await self.author()\n"
     )
+    greedy = terms(f"{file}:Greedy", calls=2)
     with pytest.raises(StrategyError, match="asks for more than its 2 calls"):
-        await start_run(
-            journal,
-            ScriptedModel(SCRIPT),
-            task=task(),
-            settings=terms(f"{file}:Greedy", calls=2),
-            examiner=MadeUpExaminer(),
-        )
+        await solve_one(journal, ScriptedModel(SCRIPT), settings=greedy)
     assert journal.spent(journal.runs()[0].id).calls == 2
 
 
@@ -328,26 +314,16 @@ async def test_the_library_solves_some_problems_of_a_file(
     assert (examiner.opened[0]["seconds"], examiner.opened[0]["memory_mb"]) == (2.5, 128)
 
 
-@pytest.mark.parametrize(
-    ("chosen", "said"),
-    [
-        ({"limit": 0}, "`limit` is 0; give a number from 1"),
-        ({"test_time_limit": 61.0}, "`test_time_limit` is 61; give up to 60 s"),
-        ({"test_memory_limit": 8}, "`test_memory_limit` is 8; give 16 to 4096 MB"),
-    ],
-)
-def test_limits_that_no_problem_may_have_are_refused(chosen: Any, said: str) -> None:
-    with pytest.raises(InvalidInput, match=said):
-        prepare_solve("echo/echo", **chosen)
-
-
-def test_options_that_solve_would_override_are_refused_and_the_others_kept() -> None:
-    for name in ("passes", "reviewers", "confirmation", "drafts", "protocol"):
-        with pytest.raises(InvalidInput, match=f"`{name}`"):
-            prepare_solve("echo/echo", **{name: 2})  # type: ignore[arg-type]
-    with pytest.raises(
-        InvalidInput, match="`style` is specialists; programs are judged reasoned or"
-    ):
-        prepare_solve("echo/echo", style="specialists")
+def test_options_that_solve_would_override_and_limits_of_no_problem_are_refused() -> None:
+    refused: list[tuple[str, Any, str]] = [
+        *((each, 2, "") for each in ("passes", "reviewers", "confirmation", "drafts", "protocol")),
+        ("style", "specialists", " is specialists; programs are judged reasoned or"),
+        ("limit", 0, " is 0; give a number from 1"),
+        ("test_time_limit", 61.0, " is 61; give up to 60 s"),
+        ("test_memory_limit", 8, " is 8; give 16 to 4096 MB"),
+    ]
+    for name, value, said in refused:
+        with pytest.raises(InvalidInput, match=f"`{name}`{said}"):
+            prepare_solve("echo/echo", **{name: value})
     settings = prepare_solve("echo/echo", k=4, judges=5).settings
     assert (settings.job_as(Solve).k, settings.judges) == (4, 5)

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from tests.patience import PATIENCE
 from tests.programs.stage import MadeUpExaminer
 from tests.run.leaving import Breaking
-from tests.run.runs import go_on, open_journal, start_run
-from tests.run.solve_runs import SCRIPT, go_on_solving, number_of, solve_set, task, terms
+from tests.run.runs import go_on, open_journal
+from tests.run.solve_runs import SCRIPT, go_on_solving, number_of, solve_one, solve_set
 
 from autoreason.errors import CallFailed, Failure, ProviderFailed
 from autoreason.events import AnyEvent
@@ -51,7 +51,6 @@ class Failing(MadeUpExaminer):
         self._left = left
 
     async def examine(self, examination: Examination) -> Examined:
-        """Answer while it lives."""
         if self._left == 0:
             raise ProviderFailed("the examiner died")
         self._left -= 1
@@ -97,12 +96,10 @@ class Stuck(ScriptedModel):
         self._last = asyncio.Event()
 
     def hear(self, event: AnyEvent) -> None:
-        """Wait for the last problem."""
         if isinstance(event, CellFinished) and event.cell.part.startswith("4/"):
             self._last.set()
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        """Fail the first problem once the last is solved."""
         if number_of(request) == 1:
             await self._last.wait()
             raise CallFailed(Failure.BAD_REQUEST, "not today")
@@ -142,14 +139,8 @@ async def test_a_run_that_is_stopped_does_not_wait_for_tests(journal: Journal) -
 
     switch = StopSwitch()
     async with asyncio.timeout(PATIENCE):
-        paused = await start_run(
-            journal,
-            ScriptedModel(SCRIPT),
-            task=task(),
-            settings=terms("single"),
-            examiner=Slow(),
-            stop_switch=switch,
-        )
+        told: dict[str, Any] = {"examiner": Slow(), "stop_switch": switch}
+        paused = await solve_one(journal, ScriptedModel(SCRIPT), **told)
     assert paused.status == "stopped"
     result = await go_on(journal, paused.run, ScriptedModel(SCRIPT), examiner=MadeUpExaminer())
     assert result.status == "done"
@@ -160,13 +151,11 @@ class Leisurely(MadeUpExaminer):
     """Takes its time over every program."""
 
     async def examine(self, examination: Examination) -> Examined:
-        """Answer at leisure."""
         await asyncio.sleep(LATENCY)
         return await super().examine(examination)
 
 
 def solve_or_go_on(path: Path, strategies: tuple[str, ...], width: int) -> None:
-    """Begin the one run of a journal, or go on with it."""
     path.mkdir(exist_ok=True)
     with open_journal(path) as journal:
         rows = journal.runs()

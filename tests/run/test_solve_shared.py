@@ -38,8 +38,6 @@ class Opened:
     records: Sequence[dict[str, Any]]
 
     def script(self) -> dict[str, Any]:
-        """A model that is wrong at first, and right from its second program on."""
-
         def write(request: Request) -> str:
             shown = "".join(message.text for message in request.messages)
             record = next(each for each in self.records if each["statement"].strip() in shown)
@@ -56,7 +54,6 @@ class Opened:
         }
 
     async def solve(self, journal: Journal, strategies: Sequence[str] = NAMES, **more: Any) -> Any:
-        """Solve it with a scripted model."""
         model = ScriptedModel(self.script())
         options: dict[str, Any] = {"strategy": list(strategies), "seed": 7, **more}
         return await solve.aio(self.path, model, journal=journal, **options)
@@ -125,7 +122,6 @@ async def test_real_problems_by_every_strategy(
 
 
 def strings(value: object) -> Iterator[str]:
-    """Every text in a value of built-in types."""
     match value:
         case str():
             yield value

@@ -43,9 +43,3 @@ def test_recorded_runs_are_advice_for_nothing(inside: Inside) -> None:
     found = inside("advise", "--from", runs[0], "--from", runs[1], "--json").json
     assert len(found["pilots"]) == 2
     assert inside.runs() == runs
-
-
-def test_what_cannot_be_advised_is_refused_in_one_sentence(inside: Inside) -> None:
-    assert inside("advise").sentence == "give one brief, or runs with --from"
-    assert "cannot read brief missing.md" in inside("advise", "missing.md").sentence
-    assert "two" not in inside("advise", "--from", "nobody").sentence

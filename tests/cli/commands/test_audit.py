@@ -6,23 +6,9 @@ import re
 import sqlite3
 from contextlib import closing
 
-import pytest
 from tests.cli.conftest import BRIEF, FAST, Shell
 
 GROUPS = ("Ballots", "Judges", "Stopping", "Texts")
-
-
-@pytest.fixture
-def shell(quick_shell: Shell) -> Shell:
-    """Of no command here does it matter that it has a process of its own."""
-    return quick_shell
-
-
-@pytest.fixture
-def finished(shell: Shell) -> Shell:
-    """A shell with one finished run."""
-    assert shell("run", BRIEF, *FAST, "-q").returncode == 0
-    return shell
 
 
 def size_of(audit: str) -> str:
@@ -39,19 +25,6 @@ def test_the_newest_run_is_audited_group_by_group(finished: Shell) -> None:
     assert re.search("fine +invalid ballots +the record counts none of", done.stdout)
     assert max(map(len, done.stdout.splitlines())) <= 100
     assert done.stdout.rstrip().splitlines()[-1].endswith(".")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [(("nobody",), "no run 'nobody'"), (("last", "--all"), "name runs or give --all")],
-)
-def test_a_mistake_is_one_clear_sentence(
-    finished: Shell, arguments: tuple[str, ...], message: str
-) -> None:
-    done = finished("audit", *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert message in done.stderr
-    assert len(done.stderr.splitlines()) == 1
 
 
 def test_a_damaged_run_is_named_and_does_not_hide_the_others(finished: Shell) -> None:

@@ -25,13 +25,11 @@ WRONG = "a, b = map(int, input().split())\nprint(a + b if a != 7 else 15)"
 
 @pytest.fixture
 def problem(inside: Inside) -> str:
-    """A file with one problem."""
     return inside.write("problem.json", json.dumps(PROBLEM))
 
 
 @pytest.fixture
 def problems(inside: Inside) -> str:
-    """A file with two problems and a broken line."""
     other = PROBLEM | {"id": "other", "solution": "print(3)"}
     return inside.write("set.jsonl", f"{json.dumps(PROBLEM)}\n{json.dumps(other)}\nnonsense\n")
 

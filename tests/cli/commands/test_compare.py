@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from tests.cases import cases
 from tests.cli.inside import Inside
 
 BRIEF = "Write about tides and boats"
@@ -27,30 +26,6 @@ def test_a_comparison_ends_with_what_is_shown_and_has_tables(inside: Inside) -> 
 def test_a_comparison_says_whose_texts_break_limits(inside: Inside) -> None:
     said = inside("compare", f"{BRIEF}. At most 5 words.", *SMALL, *TWO)
     assert "Limits are broken by improve in 2 of 2 and one draft in 2 of 2 tries." in said.out
-
-
-@cases(
-    ("arguments", "said"),
-    [
-        (("--strategies", "improve"), "two or more strategies"),
-        (("--strategies", "improve,nobody"), "no strategy 'nobody'"),
-        (("--strategies", "single,improve"), "single spends nothing"),
-        (("--repeats", "0"), "repeats is 0"),
-        (("--panel", "1"), "judges, not 1"),
-        (("--match", "cost"), "cost nothing"),
-        (
-            ("--match", "cost", "-m", "ollama/none", "--set", "critic_model=openai/none"),
-            "not known",
-        ),
-    ],
-)
-def test_what_cannot_be_compared_is_one_sentence_and_writes_nothing(
-    inside: Inside, arguments: tuple[str, ...], said: str
-) -> None:
-    refused = inside("compare", BRIEF, "-m", "echo/echo", *arguments)
-    assert refused.status == 2
-    assert said in refused.sentence
-    assert not inside.journal_exists
 
 
 def test_a_killed_comparison_is_shown_and_resumed(inside: Inside) -> None:

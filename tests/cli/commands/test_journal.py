@@ -8,31 +8,11 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from tests.cli.conftest import BRIEF, FAST, NO_END, VOTES, Shell
+from tests.cli.conftest import BRIEF, FAST, VOTES, Shell
 from tests.journal.samples import create_run
 
 from autoreason.events import PassStarted
 from autoreason.journal import Journal
-
-
-@pytest.fixture
-def shell(quick_shell: Shell) -> Shell:
-    """Of no command here does it matter that it has a process of its own."""
-    return quick_shell
-
-
-@pytest.fixture
-def finished(shell: Shell) -> Shell:
-    """A shell with one finished run."""
-    assert shell("run", BRIEF, *FAST, "-q").returncode == 0
-    return shell
-
-
-@pytest.fixture
-def paused(shell: Shell) -> Shell:
-    """A shell with one run that reached its budget in its first pass."""
-    assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "2", *NO_END).returncode == 3
-    return shell
 
 
 def test_runs_are_listed(finished: Shell) -> None:
@@ -49,11 +29,11 @@ def test_runs_are_listed(finished: Shell) -> None:
     assert total.startswith(f"1 run: {row['calls']} calls, ")
 
 
-def test_no_runs_yet_is_no_mistake(shell: Shell) -> None:
-    done = shell("runs")
+def test_no_runs_yet_is_no_mistake(quick_shell: Shell) -> None:
+    done = quick_shell("runs")
     assert done.returncode == 0
     assert "no runs yet" in done.stderr
-    assert json.loads(shell("runs", "--json").stdout) == []
+    assert json.loads(quick_shell("runs", "--json").stdout) == []
 
 
 def test_show_is_a_line_for_each_round(finished: Shell) -> None:
@@ -151,13 +131,13 @@ def test_the_shell_completes_names_of_runs(paused: Shell) -> None:
 
 def test_resume_without_a_name_skips_a_run_of_which_nothing_is_recorded(paused: Shell) -> None:
     with Journal.open(str(paused.journal), create=False) as journal:
-        create_run(journal, "29991231-empty-run", "Nothing", "0")
+        create_run(journal, "29991231-empty-run", "Nothing")
     assert paused("resume", "--call-limit", "500", "-q").returncode == 0
 
 
 def test_a_damaged_run_does_not_hide_the_others(finished: Shell) -> None:
     with Journal.open(str(finished.journal), create=False) as journal:
-        create_run(journal, "29991231-bad-run", "Torn", "0")
+        create_run(journal, "29991231-bad-run", "Torn")
         journal.append("29991231-bad-run", PassStarted(number=1, words=3))
     done = finished("runs")
     assert done.returncode == 0

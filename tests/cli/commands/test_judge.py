@@ -18,7 +18,6 @@ PANEL = ("-m", "echo/echo", "--seed", "7", "--judges", "3")
 
 @pytest.fixture
 def texts(inside: Inside) -> tuple[str, ...]:
-    """Three files."""
     return tuple(inside.write(name, text) for name, text in TEXTS.items())
 
 
@@ -54,30 +53,6 @@ def test_pairs_are_judged_in_both_orders(inside: Inside, texts: tuple[str, ...])
     assert found["report"]["ballots"] + found["report"]["abstained"] == 9
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("alpha.md",), "2 to 10 texts, not 1"),
-        ((), "no run 'Write about tides'"),
-        (("alpha.md", "alpha.md"), "alpha.md is named twice"),
-        (("alpha.md", "copy.md"), "are the same text"),
-        (("alpha.md", "empty.md"), "empty"),
-        (("alpha.md", "beta.md", "--judges", "1"), "judges is 1"),
-        (("alpha.md", "beta.md", "--judge-model", "nobody/none"), "nobody"),
-    ],
-)
-@pytest.mark.usefixtures("texts")
-def test_what_cannot_be_judged_is_one_sentence_and_writes_nothing(
-    inside: Inside, arguments: tuple[str, ...], said: str
-) -> None:
-    inside.write("copy.md", f" {TEXTS['alpha.md']}\n\n")
-    inside.write("empty.md", " \n")
-    refused = inside("judge", "Write about tides", *arguments, "-m", "echo/echo")
-    assert refused.status == 2
-    assert said in refused.sentence
-    assert not inside.journal_exists
-
-
 def test_a_budget_pauses_a_panel_and_resume_prints_the_table(
     inside: Inside, texts: tuple[str, ...]
 ) -> None:
@@ -100,7 +75,6 @@ SMALL_PANEL = ("-m", "echo/echo", "--judges", "2", "--seed", "3")
 
 @pytest.fixture
 def run(inside: Inside) -> str:
-    """A recorded run."""
     assert inside("run", "Write about tides and boats", *RUN).status == 0
     return inside.runs()[0]
 

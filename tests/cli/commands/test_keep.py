@@ -84,8 +84,3 @@ def test_a_fork_keeps_what_its_run_kept_and_nothing_by_itself(edited: Inside) ->
     edited(*RUN, "--draft", "draft.md", "-q")
     forked = edited("fork", "last", "--rounds", "1", "--max-words", "90", "--json", "-q").json
     assert "250 EUR" in forked["text"]
-
-
-def test_contrary_options_are_refused(edited: Inside) -> None:
-    said = edited(*RUN, "--keep", "names", "--no-keep")
-    assert said.sentence == "--keep and --no-keep are contrary; give one"

@@ -15,7 +15,6 @@ from autoreason.knowledge_records import RecordedOutcome
 
 @pytest.fixture
 def folder(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of records."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(inside.folder / "cache"))
     folder = inside.folder / "kb"
     (folder / "facts").mkdir(parents=True)

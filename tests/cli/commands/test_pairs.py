@@ -4,25 +4,11 @@ from __future__ import annotations
 
 import json
 
-import pytest
-from tests.cli.conftest import BRIEF, FAST, NO_END, Shell
+from tests.cli.conftest import BRIEF, FAST, Shell
 from tests.journal.samples import create_run
 
 from autoreason.events import PassStarted
 from autoreason.journal import Journal
-
-
-@pytest.fixture
-def shell(quick_shell: Shell) -> Shell:
-    """Of no command here does it matter that it has a process of its own."""
-    return quick_shell
-
-
-@pytest.fixture
-def finished(shell: Shell) -> Shell:
-    """A shell with one finished run."""
-    assert shell("run", BRIEF, *FAST, "-q").returncode == 0
-    return shell
 
 
 def test_pairs_go_to_standard_output_and_the_summary_beside_it(finished: Shell) -> None:
@@ -49,7 +35,7 @@ def test_pairs_go_to_a_file_and_the_summary_is_for_programs_too(finished: Shell)
 def test_all_runs_can_be_taken_and_a_damaged_one_hides_none(finished: Shell) -> None:
     assert finished("run", BRIEF, *FAST, "--seed", "8", "-q").returncode == 0
     with Journal.open(str(finished.journal), create=False) as journal:
-        create_run(journal, "29991231-bad-run", "Torn", "0")
+        create_run(journal, "29991231-bad-run", "Torn")
         journal.append("29991231-bad-run", PassStarted(number=1, words=3))
     assert "29991231-bad-run is left out" in finished("export", "--all", "--pairs", "-").stderr
     runs = {json.loads(line)["provenance"]["run"] for line in _lines(finished, "--all")}
@@ -61,28 +47,8 @@ def _lines(shell: Shell, *arguments: str) -> list[str]:
     return sorted(shell("export", *arguments, "--pairs", "-").stdout.splitlines())
 
 
-def test_where_nobody_voted_the_file_is_empty(shell: Shell) -> None:
-    assert shell("run", BRIEF, *FAST, "-q", "--call-limit", "2", *NO_END).returncode == 3
-    done = shell("export", "--pairs", "pairs.jsonl")
+def test_where_nobody_voted_the_file_is_empty(paused: Shell) -> None:
+    done = paused("export", "--pairs", "pairs.jsonl")
     assert done.returncode == 0
     assert done.stderr.startswith("0 pairs from 0 panels of 1 run")
-    assert (shell.home / "pairs.jsonl").read_bytes() == b""
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("nobody", "--pairs", "-"), "no run 'nobody'"),
-        (("last", "--all", "--pairs", "-"), "name runs or give --all"),
-        (("--json", "--pairs", "-"), "name one with --pairs"),
-        (("--pairs", "no/such/pairs.jsonl"), "cannot write to "),
-        (("--pairs", "-", "--min-agreement", "60"), "60"),
-        (("last", "--all"), "go with --pairs FILE"),
-    ],
-)
-def test_a_mistake_is_one_clear_sentence(
-    finished: Shell, arguments: tuple[str, ...], said: str
-) -> None:
-    done = finished("export", *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert said in done.stderr
+    assert (paused.home / "pairs.jsonl").read_bytes() == b""

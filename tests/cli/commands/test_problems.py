@@ -14,7 +14,6 @@ SECRET = "314159"
 
 @pytest.fixture
 def source(inside: Inside) -> str:
-    """A file with two problems and a torn line."""
     hidden = own(difficulty="easy", private_tests=[[SECRET, SECRET]], solution=SECRET)
     return inside.write("set.jsonl", "\n".join([json.dumps(hidden), "{", json.dumps(contest())]))
 

@@ -31,17 +31,6 @@ def test_prompts_are_listed_shown_and_exported(
     assert inside("prompts", "--export", "mine", "--force", *more).status == 0
 
 
-def test_prompts_are_of_one_kind(inside: Inside) -> None:
-    listed = inside("prompts", "--programs", "--research")
-    assert "name one of them" in listed.sentence
-
-
-def test_a_prompt_that_is_not_there_names_those_that_are(inside: Inside) -> None:
-    assert (
-        "the prompts are alternatives, author, ballot_again" in inside("prompts", "nosuch").sentence
-    )
-
-
 def test_what_is_exported_is_what_a_run_says(shell: Shell) -> None:
     assert shell("prompts", "--export", "p").returncode == 0
     ours = shell("run", BRIEF, *FAST, "--dry-run", "--json").stdout

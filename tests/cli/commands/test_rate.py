@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import BRIEF, FAST, VOTES, Shell
+from tests.cli.conftest import quick_shell as shell
 from tests.cli.test_terminal import Terminal
 
 from autoreason.studies.rating_packet import (
@@ -22,19 +23,14 @@ from autoreason.studies.rating_packet import (
     unseal,
 )
 
+__all__ = ["shell"]
+
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 TEXTS = {"a.md": "The first text.", "b.md": "A second text.", "c.md": "And a third."}
 
 
 @pytest.fixture
-def shell(quick_shell: Shell) -> Shell:
-    """Of no command here does it matter that it has a process of its own."""
-    return quick_shell
-
-
-@pytest.fixture
 def files(shell: Shell) -> Shell:
-    """A home with a brief and three texts."""
     (shell.home / "brief.md").write_text("---\nmax_words: 9\n---\nWrite a line.\n")
     for name, text in TEXTS.items():
         (shell.home / name).write_text(text)
@@ -43,14 +39,12 @@ def files(shell: Shell) -> Shell:
 
 @pytest.fixture
 def packet(files: Shell) -> Shell:
-    """A home with a packet in `study`."""
     done = files("rate", "new", "study", "--brief", "brief.md", *TEXTS, "--seed", "7")
     assert done.returncode == 0, done.stderr
     return files
 
 
 def rate(folder: Path, person: str, *ranking: str) -> None:
-    """Somebody ranks and scores the texts by name."""
     key = unseal((folder / "key.sealed").read_bytes())
     codes = {name: code for code, name in key.tasks[0].names.items()}
     page = open_sheet(folder, read_packet(folder), person, NOW)
@@ -64,12 +58,10 @@ class Keyboard(Terminal):
     """A terminal at which somebody types."""
 
     def type(self, keys: str) -> None:
-        """Press these keys."""
         os.write(self._file, keys.encode())
 
 
 def refused(shell: Shell, *arguments: str) -> str:
-    """The one sentence with which a command is refused."""
     done = shell("rate", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 1, done.stderr

@@ -56,7 +56,6 @@ JUDGE = ("--judge-model", "echo/echo")
 
 
 def prepare(folder: Path, task: str = TASK) -> str:
-    """A task in a folder."""
     (folder / "knob.py").write_text("def level():\n    return 0.0\n")
     (folder / "evaluate.py").write_text(EVALUATOR)
     (folder / "proposer.py").write_text(PROPOSER)
@@ -66,7 +65,6 @@ def prepare(folder: Path, task: str = TASK) -> str:
 
 @pytest.fixture
 def task(inside: Inside) -> str:
-    """A task in the current folder."""
     return prepare(inside.folder)
 
 
@@ -363,7 +361,6 @@ def test_what_cannot_be_used_is_one_sentence_and_nothing_is_written(
 
 
 def one_line(text: str) -> str:
-    """A text without its line breaks."""
     return " ".join(text.split())
 
 

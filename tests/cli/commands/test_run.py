@@ -7,7 +7,6 @@ import re
 import shlex
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import pytest
 from tests.cli.conftest import BRIEF, FAST, NO_END, VOTES, Shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
-from tests.patience import PATIENCE
+from tests.patience import PATIENCE, until
 
 from autoreason.tournament.statements import ONE_VOTE
 
@@ -59,8 +58,7 @@ def test_a_quiet_run_stops_while_it_waits_to_ask_again(shell: Shell, server: Ser
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    while not server.asked:
-        time.sleep(0.02)
+    until(lambda: server.asked)
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=PATIENCE)
     assert running.returncode == 130
@@ -193,9 +191,6 @@ def test_effort_is_set_for_all_roles_or_for_one(quick_shell: Shell) -> None:
     assert [settings[f"{role}_effort"] for role in ("author", "critic", "judge")] == [
         *("high", "high", "low")
     ]
-    refused = quick_shell("run", BRIEF, *FAST, "--effort", "enormous")
-    assert refused.returncode == 2
-    assert "xhigh" in refused.stderr
 
 
 def test_a_reader_that_leaves_early_is_no_accident(shell: Shell) -> None:
@@ -219,56 +214,6 @@ def test_a_log_that_goes_away_does_not_end_the_run(shell: Shell) -> None:
     running.stdout.close()
     assert running.wait(60) == 0
     assert text.startswith("# ")
-
-
-WRONG: dict[str, tuple[str, ...]] = {
-    "missing file": ("run", "nothing.md"),
-    "empty brief": ("run", "empty.md"),
-    "binary brief": ("run", "binary.md"),
-    "bad front matter": ("run", "front.md"),
-    "contradiction": ("run", BRIEF, "--min-words", "9", "--max-words", "5"),
-    "unknown provider": ("run", BRIEF, "-m", "nosuch/model"),
-    "no address": ("run", BRIEF, "-m", "gpt"),
-    "no weights": ("run", BRIEF),
-    "missing key": ("run", BRIEF, "-m", "anthropic/claude-sonnet-4-5"),
-    "unreachable": ("run", BRIEF, "-m", "test/x", "--base-url", "http://127.0.0.1:9/v1"),
-    "strange prompt": ("run", BRIEF, *FAST, "--prompts", "prompts"),
-    "no prompts": ("run", BRIEF, *FAST, "--prompts", "nowhere"),
-    "review": ("run", BRIEF, *FAST, "--set", "reviewers=3", "--set", "reviewers=0"),
-    "missing draft": ("run", BRIEF, *FAST, "--draft", "nothing.md"),
-    "output folder": ("run", BRIEF, *FAST, "-o", "no/such/text.md"),
-    "folder": ("run", "prompts", *FAST),
-    "journal in no folder": ("run", BRIEF, *FAST, "--journal", "no/such.db"),
-    "folder as a journal": ("run", BRIEF, *FAST, "--journal", "prompts"),
-    "no journal": ("run", BRIEF, *FAST, "--journal", "binary.md"),
-    "unknown run": ("show", "nobody"),
-    "no pattern": ("run", BRIEF, *FAST, "--must-include", "/a(/"),
-    "nothing to resume": ("resume",),
-    "nothing live": ("tell", "stop"),
-    "fork of nothing": ("fork", "nobody"),
-}
-
-
-@pytest.mark.parametrize("arguments", WRONG.values(), ids=WRONG)
-def test_bad_input_is_one_sentence_and_leaves_nothing(
-    inside: Inside, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(inside.folder / "cache"))
-    inside.write("empty.md", " \n")
-    (inside.folder / "binary.md").write_bytes(b"\x00\x01\xff")
-    inside.write("front.md", "---\nmax_words: [\n---\nx\n")
-    (inside.folder / "prompts").mkdir()
-    inside.write("prompts/critic.md", "{{ nonsense }}")
-    before = contents(inside.folder)
-    done = inside(*arguments)
-    assert done.status == 2, done.err
-    assert done.sentence
-    assert contents(inside.folder) == before
-
-
-def contents(folder: Path) -> set[Path]:
-    """Every file and folder below."""
-    return set(folder.rglob("*"))
 
 
 def test_a_terminal_in_name_only_gets_lines(quick_shell: Shell) -> None:
@@ -409,13 +354,6 @@ def test_run_and_show_write_the_same_page(inside: Inside) -> None:
     assert (shown.out, shown.err) == ("", "written to show.html\n")
 
 
-def test_a_page_that_cannot_be_written_is_refused_before_anything_is_spent(inside: Inside) -> None:
-    done = inside("run", BRIEF, *FAST, "--html", "no/where.html")
-    assert done.status == 2
-    assert "--html" in done.sentence
-    assert not inside.journal_exists
-
-
 def test_what_leaves_this_machine_is_said_however_quiet(inside: Inside) -> None:
     (inside.folder / "kb" / "facts").mkdir(parents=True)
     (inside.folder / "kb" / "facts" / "a.md").write_text("The tower has 112 steps.")
@@ -425,18 +363,7 @@ def test_what_leaves_this_machine_is_said_however_quiet(inside: Inside) -> None:
     known = (*known, "-m", "mine.py:Mine/x")
     for done in (
         inside("run", BRIEF, *FAST, *known),
-        inside(
-            "run",
-            BRIEF,
-            *FAST,
-            *known,
-            "--call-limit",
-            "4",
-            "--set",
-            "reviewers=0",
-            "--set",
-            "confirmation=0",
-        ),
+        inside("run", BRIEF, *FAST, *known, "--call-limit", "4", *NO_END),
         inside("resume", "-q", "--call-limit", "200"),
     ):
         assert re.match(r"1 record, 5 words of kb goes to \S*mine.py:Mine\n", done.err)

@@ -80,13 +80,6 @@ def test_runs_are_copied_to_a_server_and_replay_there(
     assert "0 runs copied and compared, 1 already there" in " ".join(again.stderr.split())
 
 
-def test_a_copy_of_nothing_is_refused_and_creates_nothing(quick_shell: Shell) -> None:
-    done = quick_shell("runs", "copy", "none.db", "two.db")
-    assert done.returncode == 2
-    assert "no journal at" in done.stderr
-    assert not (quick_shell.home / "two.db").exists()
-
-
 def test_what_makes_no_sense_on_a_server_is_said(quick_shell: Shell, postgres_url: str) -> None:
     assert quick_shell("run", BRIEF, *FAST, "-q", "--journal", postgres_url).returncode == 0
     done = quick_shell("runs", "backup", "copy.db", "--journal", postgres_url)

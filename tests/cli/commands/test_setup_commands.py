@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Shell
+from tests.cli.conftest import quick_shell as shell
 from tests.cli.inside import Inside
 from tests.cli.server import Server
 
@@ -14,11 +15,7 @@ from autoreason.cli import announcement
 from autoreason.cli.commands.setup import jail_finding, sandbox_finding
 from autoreason.programs.sandbox.levels import DetectedLevel, find_level
 
-
-@pytest.fixture
-def shell(quick_shell: Shell) -> Shell:
-    """Of no command here does it matter that it has a process of its own."""
-    return quick_shell
+__all__ = ["shell"]
 
 
 def test_models_say_which_keys_are_set_and_never_show_them(shell: Shell) -> None:

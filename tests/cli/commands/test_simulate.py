@@ -31,25 +31,6 @@ def test_programs_get_the_same_as_json_and_a_page_is_written(quick_shell: Shell)
     assert "help: Revisions help" in (quick_shell.home / "c.html").read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--world", "paradise"), "no world `paradise`"),
-        (("--world", "none.yaml"), "cannot read world none.yaml"),
-        (("--set", "k"), "write it like k=3"),
-        (("--set", "colour=red"), "unknown setting `colour`"),
-        (("--set", "k=0"), "`k` is 0"),
-    ],
-)
-def test_a_mistake_is_one_sentence_and_status_2(
-    quick_shell: Shell, arguments: tuple[str, ...], said: str
-) -> None:
-    done = quick_shell("simulate", "--runs", "2", *arguments)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
 def test_a_long_study_says_how_far_it_is(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

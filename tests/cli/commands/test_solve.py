@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
-import time
 from collections.abc import Callable
 
 import pytest
@@ -15,6 +15,7 @@ from tests.cli.inside import Inside
 from tests.cli.server import Server
 from tests.cli.solving import MadeUpClient, WrittenText, examiner, writes
 from tests.cli.test_terminal import terminal
+from tests.patience import until
 from tests.programs.stage import program
 from tests.run.solve_runs import number_of
 
@@ -34,11 +35,7 @@ def _stage(examiner: type[MadeUpClient], writes: Script) -> None:
 
 
 def some(inside: Inside, problems: int = 3, *broken: str) -> str:
-    """A set of so many problems."""
     return inside.write("set.jsonl", "\n".join([str(problems), *broken]))
-
-
-# ---- one problem -------------------------------------------------------------------------------
 
 
 def test_the_program_alone_goes_to_standard_output(inside: Inside) -> None:
@@ -127,9 +124,6 @@ def test_a_run_that_paused_says_how_its_program_reaches_the_file(
     assert "-o s.py" in quiet.sentence
 
 
-# ---- a set -------------------------------------------------------------------------------------
-
-
 def test_a_set_ends_with_its_conclusion_and_has_tables(inside: Inside, writes: Script) -> None:
     writes(_tournament_is_best)
     said = inside("solve", some(inside, 12), *MODEL, "--strategy", "single,tournament")
@@ -185,7 +179,57 @@ def test_a_set_that_reached_its_budget_says_how_far_it_is_and_goes_on(inside: In
     assert json.loads((inside.folder / "out" / "report.json").read_text())["tasks"] == 4
 
 
-# ---- refusals ----------------------------------------------------------------------------------
+def better_in_each_round(request: Request) -> str:
+    """Each pass brings a program that passes one test more."""
+    found = re.search(r"pass/(\d)", request.key)
+    return program(1 + int(found[1]) if found else 1, request.key)
+
+
+def test_one_problem_is_shown_pass_by_pass(inside: Inside, writes: Script) -> None:
+    writes(better_in_each_round)
+    inside("solve", some(inside, 1), *MODEL, "--strategy", "critique_revise", "-q")
+    said = " ".join(inside("show", "--evidence").out.split())
+    assert "draft 3 lines; wrong answer, 1 of 3 public tests passed; test 2 is the first" in said
+    assert "B 3 lines; wrong answer, 2 of 3 public tests passed; test 3 is the first" in said
+    assert "B 3 lines; accepted, 3 of 3 public tests" in said
+    assert said.index("Pass 1") < said.index("Pass 2")
+    assert said.index("Pass 2") < said.index("Solved: it passes all 3 public tests")
+
+
+def test_one_round_is_shown_with_its_programs(inside: Inside, writes: Script) -> None:
+    writes(better_in_each_round)
+    inside("solve", some(inside, 1), *MODEL, "--strategy", "critique_revise", "-q")
+    said = inside("show", "--round", "2")
+    assert "Pass 1" not in said.out
+    assert program(2, "pass/1/reviser/try/0") in said.out
+    assert program(3, "pass/2/reviser/try/0") in said.out
+    assert "has no round 3; it has 2 rounds" in inside("show", "--round", "3").sentence
+
+
+def test_each_attempt_at_a_problem_of_a_set_is_a_run(inside: Inside, writes: Script) -> None:
+    writes(better_in_each_round)
+    inside("solve", some(inside, 3), *MODEL, "--strategy", "single,critique_revise", "-q")
+    run, *_ = inside.runs()
+    found = inside("runs", "--suite", run, "--search", "p2", "--json").json
+    revised, single = (each["run"] for each in found)
+    said = inside("show", single, "--evidence").out
+    assert "attempt 6" in said
+    assert "Pass 2" in inside("show", revised, "--round", "2").out
+
+
+def test_runs_says_what_was_solved_of_what_there_is(
+    inside: Inside, writes: Script, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes(
+        lambda request: program(3, "", "wrong_answer" if number_of(request) == 2 else "accepted")
+    )
+    inside("solve", some(inside, 3), *MODEL, "--repeats", "2", "-q")
+    monkeypatch.setenv("COLUMNS", "200")
+    _, line, _ = inside("runs").out.splitlines()
+    assert "  solved 4 of 6  " in line
+    assert "solve: " not in line
+    (found,) = inside("runs", "--json").json
+    assert (found["solved"], found["to_solve"], found["passes"]) == (4, 6, None)
 
 
 @pytest.mark.parametrize(
@@ -238,8 +282,6 @@ def test_without_a_sandbox_nothing_is_run_unless_asked_for_by_name(inside: Insid
     assert not inside.journal_exists
     assert inside("solve", problems, *MODEL, "--unsafe").status == 0
 
-
-# ---- with a real sandbox -----------------------------------------------------------------------
 
 SUM = {
     "id": "sum",
@@ -297,8 +339,7 @@ def test_ctrl_c_and_resume_lose_nothing_and_pay_for_nothing_twice(
     model = ("-m", "test/slow", "--base-url", server.url)
     with terminal(shell, "solve", str(path), *model, "--calls", "4", "--seed", "7") as screen:
         screen.wait_for("of 3 programs")
-        while server.asked < 8:
-            time.sleep(0.02)
+        until(lambda: server.asked >= 8)
         screen.process.send_signal(signal.SIGINT)
         screen.wait_for("already asked for")
         server.gate.set()

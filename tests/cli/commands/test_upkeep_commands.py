@@ -28,7 +28,6 @@ def several(inside: Inside, server: Server) -> Inside:
 
 
 def listed(shell: Inside, *options: str) -> list[str]:
-    """What is listed with these options, as strategies and statuses."""
     rows = json.loads(shell("runs", *options, "--json").out)
     return [f"{row['strategy']} {row['status']}" for row in rows]
 
@@ -59,21 +58,6 @@ def test_what_those_shown_took_stands_under_the_table(several: Inside) -> None:
     last = several("runs", "-n", "1").out.splitlines()[-1]
     assert last.startswith(f"1 run: {calls[0]} call")
     assert last.endswith("; -n 10 shows more")
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--status", "gone"), "no status 'gone'; it is one of live, killed"),
-        (("--since", "yesterday-ish"), "is not a moment; write a date as 2026-11-15"),
-        (("--since", "999999w"), "is not a moment"),
-        (("--search", "x", "delete", "last"), "unexpected extra arguments (delete last)"),
-    ],
-)
-def test_a_filter_that_cannot_be_used(inside: Inside, options: tuple[str, ...], said: str) -> None:
-    done = inside("runs", *options)
-    assert done.status == 2
-    assert said in done.err
 
 
 def test_a_run_is_deleted_only_after_a_yes(several: Inside) -> None:

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from tests.cli.conftest import BRIEF, FAST, Shell
-
-
-@pytest.fixture
-def finished(quick_shell: Shell) -> Shell:
-    """A shell with one finished run; browsers are looked for once in a process, and so by another shell."""
-    assert quick_shell("run", BRIEF, *FAST, "-q").returncode == 0
-    return quick_shell
+from tests.cli.conftest import Shell
 
 
 def browser(shell: Shell) -> dict[str, str]:
-    """A browser that writes down what it was to open."""
     program = shell.home / "browser"
     program.write_text('#!/bin/sh\nprintf %s "$1" > opened\n')
     program.chmod(0o700)
@@ -25,6 +16,7 @@ def browser(shell: Shell) -> dict[str, str]:
 
 def test_a_run_or_the_list_is_opened_and_where_it_is_is_printed(finished: Shell) -> None:
     for arguments, name in ((("view", "last"), "-"), (("view",), "index.html")):
+        # Browsers are looked for once in a process.
         done = Shell(finished.home)(*arguments, **browser(finished))
         page = Path(done.stdout.strip())
         assert (done.returncode, done.stderr) == (0, "")
@@ -53,22 +45,3 @@ def test_a_site_of_all_runs_or_of_some_is_exported(finished: Shell) -> None:
         assert done.returncode == 0
         assert done.stderr.endswith(f"1 page and a list written to {Path('public/index.html')}\n")
     assert (finished.home / "public" / "index.html").is_file()
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ((), "name the runs of the site, or give --all"),
-        (("last", "--all"), "name the runs of the site, or give --all"),
-        (("last", "--patch"), "exclude each other"),
-        (("last", "--chat"), "go with --pairs"),
-        (("gone",), "no run"),
-    ],
-)
-def test_a_site_that_is_not_clear_is_refused(
-    finished: Shell, given: tuple[str, ...], said: str
-) -> None:
-    done = finished("export", "--site", "public", *given)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert not (finished.home / "public").exists()
