@@ -138,8 +138,8 @@ def find_unstated(text: str, others: Sequence[str], kinds: Kinds = FACT_KINDS) -
         # To add the weekday of a date is no news.
         facts = {each: fact for each, fact in facts.items() if fact.value[-1] != "\t"}
     # A date has its year unless it stands there without as well, or the year by itself.
-    years = {x for other in others for x in _stated(other)["dates"] if x.isdigit()}
-    known = years.union(value for _, value in facts)
+    known = {x for other in others for x in _stated(other)["dates"] if x.isdigit()}
+    known |= {value for _, value in facts}
     new = [x for x in facts.values() if not any(_states(other, x, known) for other in others)]
     return sorted(new, key=lambda fact: fact.start)
 
@@ -150,8 +150,8 @@ def _states(text: str, fact: Fact, known: set[str]) -> bool:
     value, tab, first = fact.value.partition("\t")
     if fact.kind in _FIGURES:
         dated = re.fullmatch(r"(\d\d-\S*) (\d{4})", value)
-        has_year = not dated or not known.isdisjoint(dated.groups())
-        return has_year and not stated.isdisjoint(_forms(value))
+        lacks_year = dated and known.isdisjoint(dated.groups())
+        return not (lacks_year or stated.isdisjoint(_forms(value)))
     # A last name beside another first name is somebody else's.
     if tab and value + tab in stated and stated.isdisjoint(first.split()):
         return False

@@ -220,10 +220,9 @@ def print_changes(before: str, after: str, reasons: Reasons) -> None:
         last = kind
         line = Text("#" * int(kind[1]) + " " if kind[0] == "h" else "- " if kind == "item" else "")
         for each in compare_blocks(old, new, reasons):
-            is_bare = coloured and each.kind != "why"
-            marked = each.text if is_bare else _MARKS[each.kind].format(each.text)
-            line.append(without_controls(marked), style=_STYLES[each.kind] if coloured else "")
-            line.append(each.gap)
+            mark = "{}" if coloured and each.kind != "why" else _MARKS[each.kind]
+            text = without_controls(mark.format(each.text))
+            line.append(text, _STYLES[each.kind] if coloured else "").append(each.gap)
         line.rstrip()
         console.print(line, soft_wrap=not console.is_terminal)
 
