@@ -138,8 +138,8 @@ def find_unstated(text: str, others: Sequence[str], kinds: Kinds = FACT_KINDS) -
         # To add the weekday of a date is no news.
         facts = {each: fact for each, fact in facts.items() if fact.value[-1] != "\t"}
     # A date has its year unless it stands there without as well, or the year by itself.
-    known = {x for other in others for x in _stated(other)["dates"] if x.isdigit()}
-    known |= {value for _, value in facts}
+    years = (x for each in others for x in _stated(each)["dates"] if x.isdigit())
+    known = {*years, *(value for _, value in facts)}
     new = [x for x in facts.values() if not any(_states(other, x, known) for other in others)]
     return sorted(new, key=lambda fact: fact.start)
 

@@ -168,10 +168,8 @@ def _bounds(groups: dict[str, str], unit: str) -> tuple[int | None, int | None]:
         return None, None
     if "most" in groups or (unit == "characters" and not _STATED & groups.keys()):
         return None, high or low
-    if "least" in groups:
-        return low, high or None
-    if high or "exact" in groups:
-        return low, high or low
+    if high or {"exact", "least"} & groups.keys():
+        return low, high or (None if "least" in groups else low)
     if unit in ("sentences", "paragraphs", "items"):
         return max(low - about, 1), low + about
     return (round(low * 0.8), round(low * 1.2)) if about or low >= _FEW else (None, None)

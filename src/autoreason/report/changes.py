@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher, unified_diff
 from itertools import groupby, pairwise
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from autoreason.characters import in_markup
 from autoreason.errors import InvalidInput
@@ -22,7 +22,6 @@ FULL_LINE = re.compile(r"(?<=[^\n]{59}\S) ?\n *")
 """Where a line was broken to fit a window; a shorter one ends because its author meant it."""
 LINE_END = "\u2028"
 """Between the lines of a paragraph whose ends are to be shown."""
-_SPACED = re.compile(r"\S+\s*")
 _SENTENCE_END = re.compile(rf"{SENTENCE_GAP}|\n\s*")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
 _MOST_PAIRS = 40_000
@@ -40,8 +39,7 @@ NONE = Block("", "")
 
 
 class Change(NamedTuple):
-    kind: str
-    """`same`, `gone`, `new`, or `why`."""
+    kind: Literal["same", "gone", "new", "why"]
     text: str
     gap: str = " "
     """What is between it and the next."""
@@ -99,7 +97,7 @@ def compare_blocks(old: Block, new: Block, reasons: Reasons) -> Iterator[Change]
     """What is the same, gone or new in each sentence, and why."""
     for was, now in suggest(old.text, new.text):
         changes: list[Change] = []
-        for at, (gone, come) in enumerate(suggest_words(was, now, _SPACED, least=3)):
+        for at, (gone, come) in enumerate(suggest_words(was, now, r"\S+\s*", least=3)):
             # What is last in the new text may have ended a line of the old one.
             gap = come[len(come.rstrip()) :] or gone[len(gone.rstrip()) :] or " "
             if gone and at % 2 == 0:
@@ -180,14 +178,13 @@ def _align(old: Sequence[Block], new: Sequence[Block], least: float) -> Iterator
             j += 1
 
 
-def suggest_words(was: str, now: str, part: re.Pattern[str], least: int) -> Pairs:
-    """By turns parts that changed and that did not; the latter, if fewer than `least`, go with those around them."""
-    old, new = (part.findall(each.replace(LINE_END, "\n")) for each in (was, now))
+def suggest_words(was: str, now: str, part: str, least: int) -> Pairs:
+    """By turns what changed and what did not; between changes fewer parts than `least` have changed with them."""
+    old, new = (re.findall(part, each.replace(LINE_END, "\n")) for each in (was, now))
     bare = [[each.rstrip() for each in row] for row in (old, new)]
     i = j = 0
     for k, m, size in SequenceMatcher(None, bare[0], bare[1]).get_matching_blocks():
-        at_an_end = k == m == 0 or (k + size, m + size) == (len(old), len(new))
-        if size >= least or at_an_end:
+        if size >= least or k == m == 0 or (k + size, m + size) == (len(old), len(new)):
             yield "".join(old[i:k]), "".join(new[j:m])
             yield "".join(old[k : k + size]), "".join(new[m : m + size])
             i, j = k + size, m + size
