@@ -63,7 +63,7 @@ def test_what_only_looks_like_a_fact_is_none(text: str) -> None:
 @pytest.mark.parametrize(
     ("given_text", "later"),
     [
-        ("It is on 3 March 2025 for you.", "It is on 3 March for you."),
+        ("It is on 3 March 2025 for you.", "In 2025 it is on 3 March for you."),
         ("It is on Tuesday, 3 March for you.", "It is that Tuesday, 3 March, for you."),
         ("It is from 3 to 5 March for you.", "It is from 3 March to 5 March for you."),
         ("It is on 03/04/2025 for you.", "It is on 3 April 2025 for you."),
@@ -111,6 +111,7 @@ def test_a_name_is_another_one_beside_another_first_name(later: str, missing: bo
     [
         ("See https://a.example/my_page/one for it.", "See https://a.example/my_page/two for it."),
         ("Ask at first_last@a.example for it.", "Ask at first_last@b.example for it."),
+        ("It is on 3 March 2025 for you.", "It is on 3 March for you."),
         ("It leaves at 9 am for you.", "It leaves at 9 pm for you."),
         ("Der Zug fährt um 9 Uhr für die Gäste.", "Der Zug fährt um 21 Uhr für die Gäste."),
         ("The dose is 5 mg for you.", "The dose is 5 g for you."),

@@ -79,6 +79,32 @@ def test_a_weekday_may_go_from_its_date_but_not_change() -> None:
     assert broken(made, text.format("Sonntag, dem ")) == ["“Samstag” became “Sonntag”"]
 
 
+@pytest.mark.parametrize(
+    ("draft", "text", "lost"),
+    [
+        ("It opens on 3 March 2026.", "It opens on 3 March.", True),
+        ("Es öffnet am 3. März 2026 für alle.", "Am 3.3. öffnet es für alle.", True),
+        ("It opens on 2026-03-03.", "It opens on 3 March.", True),
+        ("It opens in March 2026.", "It opens in March.", True),
+        ("It opens on 3 March 2026.", "In 2026 it opens on 3 March.", False),
+        ("It opens on 3 March 2026.", "It opens on 3 March, and ends on 9 May 2026.", False),
+        ("It opens on 3 March 2026. Come on 3 March!", "Come on 3 March, it opens!", False),
+        ("It opens on 3 March.", "It opens on 3 March 2026.", False),
+    ],
+)
+def test_a_date_keeps_its_year_unless_that_is_said_elsewhere(
+    draft: str, text: str, lost: bool
+) -> None:
+    assert bool(broken(task("draft", draft=draft), text)) == lost
+
+
+def test_a_year_that_brief_or_facts_give_is_not_new() -> None:
+    made = task("draft", "strict", draft="It opens on 3 March.")
+    assert broken(made, "It opens on 3 March 2026.") == ["“3 March 2026” is new"]
+    given_year = task("draft", "strict", draft="It opens on 3 March.", brief="Our news of 2026")
+    assert broken(given_year, "It opens on 3 March 2026.") == []
+
+
 def test_a_translation_need_not_keep_the_words_of_a_quotation() -> None:
     text = DRAFT.replace("nobody should miss the view from there", "niemand sollte das verpassen")
     made = task("draft")

@@ -137,16 +137,21 @@ def find_unstated(text: str, others: Sequence[str], kinds: Kinds = FACT_KINDS) -
     if not any(each.value[-1] == "\t" for other in others for each in find_facts(other)):
         # To add the weekday of a date is no news.
         facts = {each: fact for each, fact in facts.items() if fact.value[-1] != "\t"}
-    new = [fact for fact in facts.values() if not any(states(other, fact) for other in others)]
+    # A date has its year unless it stands there without as well, or the year by itself.
+    years = (x for each in others for x in _stated(each)["dates"] if x.isdigit())
+    known = {*years, *(value for _, value in facts)}
+    new = [x for x in facts.values() if not any(_states(other, x, known) for other in others)]
     return sorted(new, key=lambda fact: fact.start)
 
 
-def states(text: str, fact: Fact) -> bool:
+def _states(text: str, fact: Fact, known: set[str]) -> bool:
     """Whether a text states a fact, perhaps in other words, less exactly or without its marks."""
     stated = _stated(text)[fact.kind]
     value, tab, first = fact.value.partition("\t")
     if fact.kind in _FIGURES:
-        return not stated.isdisjoint(_forms(value))
+        dated = re.fullmatch(r"(\d\d-\S*) (\d{4})", value)
+        lacks_year = dated and known.isdisjoint(dated.groups())
+        return not (lacks_year or stated.isdisjoint(_forms(value)))
     # A last name beside another first name is somebody else's.
     if tab and value + tab in stated and stated.isdisjoint(first.split()):
         return False

@@ -163,16 +163,13 @@ def _bounds(groups: dict[str, str], unit: str) -> tuple[int | None, int | None]:
         is_least = ("up" in groups) != negated
         bound = low if negated else low + 1 if is_least else low - 1
         return (bound, None) if is_least else (None, bound)
-    if negated or (
-        high and (low >= high or ("between" not in groups and _AND.search(f" {groups['to']} ")))
-    ):
+    whole = not high or {"between", "least"} & groups.keys() or not _AND.search(f" {groups['to']} ")
+    if negated or not whole or low >= high > 0:
         return None, None
     if "most" in groups or (unit == "characters" and not _STATED & groups.keys()):
         return None, high or low
-    if "least" in groups:
-        return low, None
-    if high or "exact" in groups:
-        return low, high or low
+    if high or {"exact", "least"} & groups.keys():
+        return low, high or (None if "least" in groups else low)
     if unit in ("sentences", "paragraphs", "items"):
         return max(low - about, 1), low + about
     return (round(low * 0.8), round(low * 1.2)) if about or low >= _FEW else (None, None)

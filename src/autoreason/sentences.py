@@ -9,8 +9,7 @@ SENTENCE_GAP = r"(?<=[.!?…])[\"'”’“»)*_]*\s+(?=[\"'“„«‘(¿¡*_]*
 _NO_END = re.compile(
     r"""\b(?:[^\W\d_]\.(?:\s?[^\W\d_]\.)*
     |(?:Dr|Mrs?|Ms|Prof|St|Nr|No|Hr|Fr|Mme|Sra?|Sig|Dott|bzw|ca|vgl|max|mind?)\.
-    |^(?:\d{1,2}\.){1,2}(?=\s)
-    |(?i:im|(?<!\bI[ ])am|beim|de[mnr]|die|das|vom|zu[mr]|ab|bis|seit)[ ](?:\d{1,2}\.){1,2}(?=\s)
+    |(?:^|(?i:im|(?<!\bI[ ])am|beim|de[mnr]|die|das|vom|zu[mr]|ab|bis|seit)[ ])(?:\d{1,2}\.){1,2}(?=\s)
       (?!\s(?:Alle|Auch|Bei|Bitte|Da|Danach|Danke|Dann|Das|Der|Die|Eine?|Es|Für|Ich|Ihr|Nach|Sie|Unser|Wenn|Wer|Wir)\b)
     |(?:\d{1,2}\.){2}(?=\s\(?(?:(?:Mon|Diens|Donners|Frei|Sams|Sonn)tag|Mittwoch))
     |\d+\.(?=[ ](?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Jahrh)))""",

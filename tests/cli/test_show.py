@@ -98,7 +98,7 @@ ADDRESS = "Kim Lee\nMain Street {}\n12345 Berlin{}"
         (
             "```\nif a:\n    b = 1\n\n    c = 2\n```",
             "```\nif a:\n    b = 1\n\n    c = 3\n```",
-            "if a:\n    b = 1\n\n[-    c = 2-]\n{+    c = 3+}",
+            "if a:\n    b = 1\n\n    c = [-2-] {+3+}",
         ),
     ],
 )

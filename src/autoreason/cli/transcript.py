@@ -220,10 +220,9 @@ def print_changes(before: str, after: str, reasons: Reasons) -> None:
         last = kind
         line = Text("#" * int(kind[1]) + " " if kind[0] == "h" else "- " if kind == "item" else "")
         for each in compare_blocks(old, new, reasons):
-            is_bare = coloured and each.kind != "why"
-            marked = each.text if is_bare else _MARKS[each.kind].format(each.text)
-            line.append(without_controls(marked), style=_STYLES[each.kind] if coloured else "")
-            line.append(each.gap)
+            mark = "{}" if coloured and each.kind != "why" else _MARKS[each.kind]
+            text = without_controls(mark.format(each.text))
+            line.append(text, _STYLES[each.kind] if coloured else "").append(each.gap)
         line.rstrip()
         console.print(line, soft_wrap=not console.is_terminal)
 
@@ -296,7 +295,7 @@ def _pass_lines(event: events.AnyEvent, story: Story) -> Iterator[Line]:
             assert story.incumbent is not None
             text = story.incumbent.text
             size = _size(text, story, numbers.count(event.words, "word"))
-            yield from (Line(place, "text A", size), _quote(place, "A", text))
+            yield from (Line(place, "text A", size), Line(place, "A", text, kind="text"))
         case events.GuidanceGiven():
             yield Line(place, "guidance", event.text)
         case events.CritiqueWritten():
@@ -304,13 +303,13 @@ def _pass_lines(event: events.AnyEvent, story: Story) -> Iterator[Line]:
         case events.CandidateReady():
             size = _size(event.text, story, statements.candidate(event))
             yield Line(place, _name(event.slot), size)
-            yield _quote(place, event.slot, event.text)
+            yield Line(place, event.slot, event.text, kind="text")
             if event.notes:
-                yield _quote(place, f"notes on {event.slot}", event.notes)
+                yield Line(place, f"notes on {event.slot}", event.notes, kind="text")
         case events.CandidateDropped():
             yield Line(place, _name(event.slot), statements.dropped(event), "yellow")
             if event.text:
-                yield _quote(place, event.slot, event.text)
+                yield Line(place, event.slot, event.text, kind="text")
         case events.PassDecided():
             describe = describe_pass if story.writes == "programs" else statements.decided
             text = describe(event, story.settings.k if story.settings else None)
@@ -327,10 +326,6 @@ def _size(text: str, story: Story, words: str) -> str:
 
 def _name(slot: events.Slot) -> str:
     return f"{'synthesis' if slot == 'AB' else 'revision'} {slot}"
-
-
-def _quote(place: str, name: str, text: str) -> Line:
-    return Line(place, name, text, kind="text")
 
 
 def _critique(place: str, event: events.CritiqueWritten) -> Iterator[Line]:

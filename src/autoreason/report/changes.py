@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher, unified_diff
 from itertools import groupby, pairwise
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from autoreason.characters import in_markup
 from autoreason.errors import InvalidInput
@@ -22,11 +22,8 @@ FULL_LINE = re.compile(r"(?<=[^\n]{59}\S) ?\n *")
 """Where a line was broken to fit a window; a shorter one ends because its author meant it."""
 LINE_END = "\u2028"
 """Between the lines of a paragraph whose ends are to be shown."""
-_SPACED, _CODE_LINE = re.compile(r"\S+\s*"), re.compile(r".*\S.*(?:\n\s*$)*\n?", re.MULTILINE)
 _SENTENCE_END = re.compile(rf"{SENTENCE_GAP}|\n\s*")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+")
-_SENTENCE_LIKE = 0.3
-"""The share of words that two sentences must have in common to be one that changed."""
 _MOST_PAIRS = 40_000
 """Comparisons beyond which what differs is paired by its place, or not at all."""
 
@@ -42,13 +39,13 @@ NONE = Block("", "")
 
 
 class Change(NamedTuple):
-    kind: str
-    """`same`, `gone`, `new`, or `why`."""
+    kind: Literal["same", "gone", "new", "why"]
     text: str
     gap: str = " "
     """What is between it and the next."""
 
 
+Pairs = Iterator[tuple[str, str]]
 Reasons = Mapping[str, str]
 """Why sentences were changed, by their words."""
 
@@ -98,18 +95,16 @@ def compare_texts(before: str, after: str, line_end: str = " ") -> Iterator[tupl
 
 def compare_blocks(old: Block, new: Block, reasons: Reasons) -> Iterator[Change]:
     """What is the same, gone or new in each sentence, and why."""
-    is_code = "code" in (old.kind, new.kind)
-    parts, least, space = (_CODE_LINE, 1, "\n") if is_code else (_SPACED, 3, " ")
-    for was, now in [(old.text, new.text)] if is_code else suggest(old.text, new.text):
+    for was, now in suggest(old.text, new.text):
         changes: list[Change] = []
-        for at, (gone, come) in enumerate(suggest_words(was, now, parts, least)):
+        for at, (gone, come) in enumerate(suggest_words(was, now, r"\S+\s*", least=3)):
             # What is last in the new text may have ended a line of the old one.
-            gap = come[len(come.rstrip()) :] or gone[len(gone.rstrip()) :] or space
+            gap = come[len(come.rstrip()) :] or gone[len(gone.rstrip()) :] or " "
             if gone and at % 2 == 0:
-                changes.append(Change("gone", gone.rstrip(), space if come else gap))
+                changes.append(Change("gone", gone.rstrip(), " " if come else gap))
             if come:
                 changes.append(Change("same" if at % 2 else "new", come.rstrip(), gap))
-        if any(x.kind != "same" for x in changes) and (why := reasons.get(words_of(was))):
+        if {x.kind for x in changes} != {"same"} and (why := reasons.get(words_of(was))):
             changes[-1:] = [changes[-1]._replace(gap=" "), Change("why", why, changes[-1].gap)]
         yield from changes
 
@@ -183,19 +178,13 @@ def _align(old: Sequence[Block], new: Sequence[Block], least: float) -> Iterator
             j += 1
 
 
-def suggest_words(
-    was: str, now: str, parts: re.Pattern[str], least: int
-) -> Iterator[tuple[str, str]]:
-    """By turns parts that changed and that did not; the latter, if fewer than `least`, go with those around them."""
-    old, new = (
-        parts.findall(was.replace(LINE_END, "\n")),
-        parts.findall(now.replace(LINE_END, "\n")),
-    )
+def suggest_words(was: str, now: str, part: str, least: int) -> Pairs:
+    """By turns what changed and what did not; between changes fewer parts than `least` have changed with them."""
+    old, new = (re.findall(part, each.replace(LINE_END, "\n")) for each in (was, now))
     bare = [[each.rstrip() for each in row] for row in (old, new)]
     i = j = 0
     for k, m, size in SequenceMatcher(None, bare[0], bare[1]).get_matching_blocks():
-        at_an_end = k == m == 0 or (k + size, m + size) == (len(old), len(new))
-        if size >= least or at_an_end:
+        if size >= least or k == m == 0 or (k + size, m + size) == (len(old), len(new)):
             yield "".join(old[i:k]), "".join(new[j:m])
             yield "".join(old[k : k + size]), "".join(new[m : m + size])
             i, j = k + size, m + size
@@ -229,8 +218,8 @@ def _mark(gone: str, come: str) -> str:
     return gone if gone == come else f"{{{whole}}}"
 
 
-def suggest(before: str, after: str) -> Iterator[tuple[str, str]]:
+def suggest(before: str, after: str) -> Pairs:
     """Sentences and lines of both texts side by side; empty where one has none."""
     old, new = ([Block("sentence", e) for e in split_sentences(x)] for x in (before, after))
-    for one, other in pair(old, new, _SENTENCE_LIKE):
+    for one, other in pair(old, new, least=0.3):
         yield one.text, other.text

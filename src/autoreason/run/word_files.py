@@ -30,7 +30,6 @@ _WRITTEN = " | ".join(
 """The text of a paragraph, and what would write it anew."""
 _EMPTY = (".//w:r[not(*[not(self::w:rPr)])]", ".//w:hyperlink[not(*)]")
 _STAYS = ".//w:drawing | .//w:pict | .//w:object | w:pPr/w:sectPr"
-_WORDS = re.compile(r"\s+|\S+")
 _NUMBERS = count(1)
 
 
@@ -135,7 +134,7 @@ def _fill(paragraph: Any, was: str, now: str) -> list[str]:
     lost += [f"the link “{x.words}”" for x in links if all(x != link for _, link, _ in new)]
     # A link is one word, and another one than the same words without it.
     plain = ("".join(chr(0xE000 + links.index(y)) if y else z for _, y, z in x) for x in (old, new))
-    pairs = (suggest_words(*sentences, _WORDS, 5) for sentences in suggest(*plain))
+    pairs = (suggest_words(*sentences, r"\s+|\S+", 5) for sentences in suggest(*plain))
     for gone, come in chain.from_iterable(pairs):
         parts = [("del", old[: len(gone)]), ("ins", new[: len(come)])]
         old, new = old[len(gone) :], new[len(come) :]
