@@ -69,3 +69,29 @@ def test_a_page_and_a_text_are_not_written_to_one_file(inside: Inside) -> None:
     refused = inside("run", BRIEF, *FAST, *both)
     assert (refused.status, inside.journal_exists) == (2, False)
     assert "give each a file of its own" in refused.sentence
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("runs",),
+        ("run", "x", "-m", "echo/echo"),
+        ("models",),
+        ("skill", "install"),
+        ("host", "next"),
+    ],
+)
+def test_a_user_without_a_home_is_told_so(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    for name in (
+        "HOME",
+        "AUTOREASON_JOURNAL",
+        "XDG_DATA_HOME",
+        "XDG_CACHE_HOME",
+        "XDG_CONFIG_HOME",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    said = inside(*command)
+    assert (said.status, said.sentence) == (2, "this user has no home folder; set HOME to one")
