@@ -70,7 +70,14 @@ def _folder(variable: str, usual: str, on_a_mac: str) -> Path:
     chosen = os.environ.get(variable)
     if chosen:
         return Path(chosen) / "autoreason"
-    return Path.home() / (on_a_mac if sys.platform == "darwin" else usual) / "autoreason"
+    return home_folder() / (on_a_mac if sys.platform == "darwin" else usual) / "autoreason"
+
+
+def home_folder() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:
+        raise InvalidInput("this user has no home folder; set HOME to one") from None
 
 
 def is_word_file(path: Path | None) -> bool:
@@ -121,15 +128,18 @@ def _try_writing(target: Path, given: Path, option: str) -> None:
     Path(name).unlink()
 
 
-def _beside(path: Path) -> tuple[int, str]:
+def _beside(path: Path, mark: str = "") -> tuple[int, str]:
     # Most commands write no file.
     import tempfile
 
-    return tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    return tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.{mark}")
 
 
-def write(path: Path, text: str | bytes, *, private: bool = False) -> None:
-    """Write a text to a path; links, pipes and devices stay what they are. `private` is for the user alone."""
+def write(path: Path, text: str | bytes, *, private: bool = False, mark: str = "") -> None:
+    """Write a text to a path; links, pipes and devices stay what they are. `private` is for the user alone.
+
+    With a `mark`, what a kill leaves behind is found by it.
+    """
     if isinstance(text, str):
         text = (text if text.endswith("\n") else f"{text}\n").encode()
     if _is_a_stream(path):
@@ -137,7 +147,7 @@ def write(path: Path, text: str | bytes, *, private: bool = False) -> None:
             stream.write(text)
     else:
         with named(path):
-            write_atomically(Path(os.path.realpath(path)), text, private=private)
+            write_atomically(Path(os.path.realpath(path)), text, private=private, mark=mark)
 
 
 def open_input(path: Path) -> BinaryIO:
@@ -168,9 +178,9 @@ def _is_a_stream(path: Path) -> bool:
     return path.exists() and (not path.is_file() or Path("/dev") in path.absolute().parents)
 
 
-def write_atomically(path: Path, body: bytes, *, private: bool = False) -> None:
+def write_atomically(path: Path, body: bytes, *, private: bool = False, mark: str = "") -> None:
     """All of it or nothing: a reader never sees half a file."""
-    handle, name = _beside(path)
+    handle, name = _beside(path, mark)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(body)

@@ -70,6 +70,19 @@ def test_it_is_written_whole_or_not_at_all(name: str, tmp_path: Path) -> None:
     assert "my own" not in files[-1].read_text()
 
 
+@pytest.mark.parametrize("name", [".codex", ".codex/agents"])
+def test_a_file_where_a_folder_is_needed_is_named_before_anything_is_written(
+    name: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("mine")
+    for force in (False, True):
+        with pytest.raises(InvalidInput) as refused:
+            install("codex", tmp_path, force=force)
+        assert str(refused.value) == f"{tmp_path / name} is not a folder; move it"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [tmp_path / name]
+
+
 def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / ".agents/skills/autoreason/SKILL.md/mine").mkdir(parents=True)
     with pytest.raises(OSError, match="directory") as refused:

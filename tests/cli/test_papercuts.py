@@ -70,6 +70,24 @@ def test_a_limit_is_raised_by_enough_and_where_that_is_too_late_in_a_new_run(
     assert too_late.endswith(" --call-limit 45` goes on from its result with more")
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["runs", "run x -m echo/echo", "models", "skill install", "host next"],
+)
+def test_a_user_without_a_home_is_told_so(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    for name in (
+        "HOME",
+        "AUTOREASON_JOURNAL",
+        *(f"XDG_{each}_HOME" for each in ("DATA", "CACHE", "CONFIG")),
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    said = inside(*command.split())
+    assert (said.status, said.sentence) == (2, "this user has no home folder; set HOME to one")
+
+
 LONG = (
     "Write about the tides of the northern sea and about boats that are older than their harbours"
 )

@@ -43,7 +43,7 @@ from autoreason.models.doubles import EchoModel
 from autoreason.models.pool import ModelPool
 from autoreason.programs.examination import ExaminerService
 from autoreason.run import driver, host
-from autoreason.run.host import LEASE, MAX_LEASES, answer, can_go_on, standing, take
+from autoreason.run.host import LEASE, MAX_ANSWER, MAX_LEASES, answer, can_go_on, standing, take
 from autoreason.run.recorded import replay
 from autoreason.settings import Budget, Models, make_settings
 
@@ -349,6 +349,16 @@ async def test_an_answer_that_its_reader_cannot_read_is_refused_and_the_question
             answer(journal, question.token, reply_to(prompt))
         result = await resume(journal, result.run)
     assert {"author", "critic", "judge"} <= roles
+
+
+async def test_an_answer_has_an_upper_size(journal: Journal) -> None:
+    token = only(journal, (await begin(journal)).run)
+    take(journal, token)
+    most = "x" * MAX_ANSWER
+    assert (
+        refusal(journal, token, most + "x") == "the answer has more than 1 MB; give a shorter one"
+    )
+    answer(journal, token, most)
 
 
 async def test_prose_is_refused_where_a_program_is_asked_for(journal: Journal) -> None:

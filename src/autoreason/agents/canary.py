@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.errors import AutoreasonError, InvalidInput
-from autoreason.files import ServerUrl, check_output, data_folder, write
+from autoreason.files import ServerUrl, data_folder, write
 from autoreason.job_types import HostCheck
 from autoreason.journal import Journal, RunRow
 from autoreason.journal.sqlite import lock_file, make_folder
@@ -83,7 +83,9 @@ class Canary(Struct, frozen=True, kw_only=True):
                 left = re.sub(rb"(?m)^%b\r?\n?|[ \t]*%b" % (said, said), b"", left)
                 left = left.replace(self.word.encode(), b"")
             is_kept = left or self.original is not None
-            write(file, left) if is_kept else file.unlink()
+            write(file, left, mark=self.word) if is_kept else file.unlink()
+        for left_behind in file.parent.glob(f".*.{self.word}*"):
+            left_behind.unlink()
         _path(self.word).unlink(missing_ok=True)
 
     def _run(self, book: Journal) -> RunRow | None:
@@ -94,7 +96,6 @@ class Canary(Struct, frozen=True, kw_only=True):
 
 def put_word(file: Path) -> Canary:
     """Have a test word put into a file, by a process that takes it out after an answer or a quarter of an hour."""
-    check_output(file, "FILE")
     path = os.path.realpath(file)
     if os.path.lexists(path) and not (Path(path).is_file() and Path(path).stat().st_nlink == 1):
         raise InvalidInput(f"{file} is not a file, or one with several names; choose another file")
@@ -149,7 +150,7 @@ def _if_alone(word: str, work: Callable[[Canary], None]) -> None:
 def _watch(canary: Canary) -> None:
     file = Path(canary.file)
     if (file.read_bytes() if file.exists() else None) == canary.original:
-        write(file, canary.content)
+        write(file, canary.content, mark=canary.word)
         while not canary.is_over():
             sleep(0.2)
             canary = next((each for each in _pending() if each.word == canary.word), canary)

@@ -34,6 +34,8 @@ def install(program: str, folder: Path, *, force: bool = False) -> list[Path]:
         if path.is_file()
     }
     for path, new in files.items():
+        if not (up := next(each for each in path.parents if each.exists())).is_dir():
+            raise InvalidInput(f"{up} is not a folder; move it")
         if not force and path.exists() and path.read_bytes() != new:
             raise InvalidInput(f"{path} was changed; look at it, then replace it with `force`")
     for path, new in files.items():

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.events import CORE_EVENTS, FINISHED, AnyEvent, Status
@@ -384,6 +385,9 @@ def spent_from(row: Sequence[Any]) -> Spent:
 
 def run_from(row: tuple[Any, ...], spent: Spent, live: frozenset[str]) -> RunRow:
     run, title, status, created, updated, version, forked_from, has_cells = row
+    if status == "waiting":
+        # What an answer takes, as it is written somewhere else now, nobody knows.
+        spent = replace(spent, unmetered=max(1, spent.unmetered), unpriced=max(1, spent.unpriced))
     return RunRow(
         id=run,
         title=title,

@@ -30,6 +30,7 @@ from msgspec.structs import replace
 from autoreason.characters import is_blank
 from autoreason.errors import CallFailed, Failure, InvalidInput, ProviderFailed
 from autoreason.exchange import OnSignal, Outcome, Reply, Request
+from autoreason.files import home_folder
 from autoreason.models import dialects
 from autoreason.models.dialects import UnreadableReply, count, fields_of, word
 from autoreason.models.failures import ErrorReply, ProviderError, read_error, refusal
@@ -114,7 +115,7 @@ class Program(ABC):
 
     @property
     def folder(self) -> Path:
-        return Path(os.environ.get(self.home[0]) or Path.home() / self.home[1])
+        return Path(os.environ.get(self.home[0]) or home_folder() / self.home[1])
 
     def environment(self, folder: Path) -> dict[str, str]:
         own, environ = self.variables, os.environ.items()

@@ -25,6 +25,8 @@ LEASE = 15 * 60.0
 """Seconds for which a question belongs to the one who took it."""
 MAX_LEASES = 3
 """After so many without an answer the run pauses."""
+MAX_ANSWER = 1_000_000
+"""Bytes; no reply of a model is as long."""
 DEFAULTS: Mapping[str, Any] = {"passes": 3, "review_every": 0, "early_stop": False}
 """Of a text written from outside, few waves of questions: each pass two or three, every panel one, and one review."""
 _PAGE = 60_000
@@ -61,6 +63,8 @@ def answer(journal: Journal, token: str, text: str) -> None:
         raise InvalidInput("this question was not read yet; take it first")
     if is_blank(text):
         raise InvalidInput("the answer is empty; give what was asked for")
+    if len(text.encode()) > MAX_ANSWER:
+        raise InvalidInput("the answer has more than 1 MB; give a shorter one")
     task, settings = journal.task(question.run), journal.settings(question.run)
     criteria = task.criterion_names if task else ()
     job = settings.job if settings else None

@@ -175,6 +175,18 @@ def test_every_job_can_wait(inside: Inside, command: tuple[str, ...]) -> None:
     assert "for an answer; `autoreason host next" in said.err
 
 
+def test_what_an_answer_costs_is_unknown_from_the_first_question_on(inside: Inside) -> None:
+    run = inside(*START, "--json").json["run"]
+    listed = inside("runs")
+    assert "$0.00" not in listed.out + listed.err
+    assert [row["cost"] for row in inside("runs", "--json").json] == [None]
+    assert "0 calls, cost unknown" in inside("show", run).out
+    inside("export", "--site", "site", "--all")
+    assert "$0.00" not in (inside.folder / f"site/runs/{run}.html").read_text()
+    (sums,) = re.findall("[^>]*</b> spent[^<]*", (inside.folder / "site/index.html").read_text())
+    assert sums == "$0.00</b> spent, and 1 run of unknown cost"
+
+
 def test_a_person_who_accepts_ends_a_run_that_waits(desk: Desk, inside: Inside) -> None:
     began = inside(*START, "--json").json
     (token,) = began["open"]

@@ -9,6 +9,7 @@ import click
 from autoreason.agents import skill as agents
 from autoreason.cli.command import Answer, Group
 from autoreason.cli.options import group, option
+from autoreason.files import home_folder
 
 
 @click.group(cls=Group)
@@ -25,7 +26,7 @@ def skill() -> None:
 )
 def install(program: str, project: bool, force: bool) -> Answer:
     """Write the skill, and what it needs, to where the program looks; other is .agents/skills."""
-    folder = Path() if project else Path.home()
+    folder = Path() if project else home_folder()
     files = [str(path) for path in agents.install(program, folder, force=force)]
     return Answer({"files": files}, files, [f"autoreason: {agents.THEN[program]}"])
 
