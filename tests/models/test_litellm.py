@@ -69,7 +69,7 @@ def test_an_address_becomes_the_name_litellm_knows(address: str, name: str) -> N
     assert LiteLLMModel(address)._name == name
 
 
-def test_a_request_is_passed_on_without_retries_of_its_own() -> None:
+def test_a_request_is_passed_on_without_retries_and_in_words_where_no_schema_is_known() -> None:
     asked = replace(REQUEST, seed=7)
     assert arguments(asked, "bedrock/claude", shaped=True, stream=False) == {
         "model": "bedrock/claude",
@@ -88,9 +88,6 @@ def test_a_request_is_passed_on_without_retries_of_its_own() -> None:
             "json_schema": {"name": "ballot", "schema": {"type": "object"}, "strict": True},
         },
     }
-
-
-def test_a_model_that_supports_no_schema_is_asked_in_words() -> None:
     body = arguments(REQUEST, "bedrock/old", shaped=False, stream=True)
     assert "response_format" not in body
     assert body["messages"][-1]["content"] == "Which is better?\n\nAnswer in JSON."

@@ -76,7 +76,9 @@ def test_no_brief_that_asks_for_writing_is_a_fact(rest: str) -> None:
     assert not asks_for_fact(Task(brief=f"Write about this: {rest}"))
 
 
-async def test_judges_who_prefer_the_result_end_in_run_it(journal: Journal) -> None:
+async def test_judges_who_prefer_the_result_end_in_run_it_from_the_best_pilot(
+    journal: Journal,
+) -> None:
     result = await advised(journal, cast(by_grade))
     report = result.report
     assert report.advice == "run it"
@@ -85,9 +87,6 @@ async def test_judges_who_prefer_the_result_end_in_run_it(journal: Journal) -> N
     assert result.calls == 4 + 3 * 5
     assert report.price
     assert "fresh judges prefer the result" in str(result)
-
-
-async def test_the_command_goes_on_from_the_best_pilot(journal: Journal) -> None:
     result = await advised(journal, cast(by_grade), k=2)
     forked = fork.prepare(result.run, journal=journal)
     best = result.story.of(PilotFinished)[0].text

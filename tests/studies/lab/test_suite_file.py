@@ -32,7 +32,7 @@ def read(text: str, folder: Path, **options: object) -> SuiteFile:
     return read_suite(path, models={"": "echo/echo"} | dict(options.pop("models", {})), **options)  # type: ignore[arg-type, call-overload]
 
 
-def test_a_suite_has_its_tasks_arms_comparisons_and_limits(tmp_path: Path) -> None:
+def test_a_suite_has_its_tasks_arms_comparisons_and_limits_and_is_no_list(tmp_path: Path) -> None:
     file = read(USUAL + "budget: {cost: 2.5, cell: {calls: 30}}\n", tmp_path)
     assert float(file.budget.cost or 0) == 2.5
     assert file.suite.arms["single"].settings.budget == Budget(calls=30)
@@ -42,6 +42,8 @@ def test_a_suite_has_its_tasks_arms_comparisons_and_limits(tmp_path: Path) -> No
     assert file.suite.comparisons[0].measure == "preferred"
     assert file.suite.panel is not None
     assert (file.seed, file.suite.repeats) == (3, 2)
+    with pytest.raises(InvalidInput, match="it must be `key: value` pairs, not a list"):
+        read("- name: tides\n", tmp_path)
 
 
 WRONG = {
@@ -133,11 +135,6 @@ def test_what_no_suite_can_use_is_refused_where_it_is(tmp_path: Path, line: str)
         read(f"{USUAL}{line}\n", tmp_path)
     assert OUT_OF_RANGE[line] in str(caught.value)
     assert ", line 13, column " in str(caught.value)
-
-
-def test_a_list_is_not_a_suite(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="it must be `key: value` pairs, not a list"):
-        read("- name: tides\n", tmp_path)
 
 
 @pytest.mark.parametrize("right", WRONG)
