@@ -41,6 +41,10 @@ CHOOSE: dict[str, Any] = {"reviewers": 3, "confirmation": 7}
 LONG = " ".join(f"word{number}" for number in range(60))
 
 
+def long(request: Request) -> str:
+    return " ".join(f"{request.key.replace('/', '')}{word}" for word in LONG.split())
+
+
 def listing(*lines: str) -> Answer:
     """An author who writes a first text, and these lines whenever several are asked for."""
     return lambda request: json.dumps({"texts": lines}) if request.schema else FIRST
@@ -97,10 +101,6 @@ async def test_judges_choose_the_best_and_others_rank_these() -> None:
 async def test_short_texts_come_in_one_reply_and_long_ones_one_by_one() -> None:
     played = await chosen()
     assert [each.key for each in played.asked("author")] == ["draft/try/0", "drafts/0/try/0"]
-
-    def long(request: Request) -> str:
-        return " ".join(f"{request.key.replace('/', '')}{word}" for word in LONG.split())
-
     played = await chosen(2, {"author": long})
     asked = played.asked("author")
     assert len(asked) == 4
@@ -185,9 +185,6 @@ async def test_a_text_that_breaks_a_limit_is_never_delivered_silently(journal: J
 async def test_where_budgets_are_matched_no_text_is_begun_that_does_not_fit(
     journal: Journal,
 ) -> None:
-    def long(request: Request) -> str:
-        return " ".join(f"{request.key.replace('/', '')}{word}" for word in LONG.split())
-
     most = 4 + CHOOSE["reviewers"] + CHOOSE["confirmation"]
     chosen = settings(**several(3), matched=Matched("calls", Decimal(most)))
     result = await start_run(journal, scripted({**SCRIPT, "author": long}), settings=chosen)
@@ -198,15 +195,14 @@ async def test_where_budgets_are_matched_no_text_is_begun_that_does_not_fit(
 async def test_a_text_that_is_sent_back_is_expected_of_the_next_one_too(
     journal: Journal, more: int
 ) -> None:
-    def long(request: Request) -> str:
-        text = " ".join(f"{request.key.replace('/', '')}{word}" for word in LONG.split())
-        return text if "repair" in request.key else f"{text} and more"
+    def longer(request: Request) -> str:
+        return long(request) if "repair" in request.key else f"{long(request)} and more"
 
     most = 6 + more + CHOOSE["reviewers"] + CHOOSE["confirmation"]
     chosen = settings(**several(5), matched=Matched("calls", Decimal(most)))
     task = type(TASK)(brief=TASK.brief, contract=Contract(max_words=60))
     result = await start_run(
-        journal, scripted({**SCRIPT, "author": long}), task=task, settings=chosen
+        journal, scripted({**SCRIPT, "author": longer}), task=task, settings=chosen
     )
     assert len(result.alternatives) == 3 + more // 2
     assert result.calls == most - more % 2

@@ -128,7 +128,9 @@ async def test_it_tells_what_programs_do(client: ExaminerClient) -> None:
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_it_tells_what_everybody_may_know_and_gives_verdicts(client: ExaminerClient) -> None:
+async def test_it_tells_what_everybody_may_know_and_gives_verdicts_and_nothing_private(
+    client: ExaminerClient,
+) -> None:
     assert [each.id for each in client.reply.assignments] == ["adding", "doubling"]
     assert [each.private for each in client.reply.assignments] == [1, 0]
     assert [each.line for each in client.reply.broken] == [3]
@@ -142,10 +144,6 @@ async def test_it_tells_what_everybody_may_know_and_gives_verdicts(client: Exami
     assert public.verdict is private.verdict is CodeVerdict.ACCEPTED
     assert (other.verdict, other.run) == (CodeVerdict.WRONG_ANSWER, 2)
     assert no_text.verdict is CodeVerdict.WRONG_ANSWER
-
-
-@pytest.mark.asyncio(loop_scope="module")
-async def test_nothing_private_reaches_the_loop(client: ExaminerClient) -> None:
     assert SECRET not in repr(client.reply.assignments)
     for program in ("print(input())", "raise ValueError(input())", ADDING):
         examined = await client.examine(asked(program, which="private", every=True))

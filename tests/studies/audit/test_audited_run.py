@@ -23,7 +23,7 @@ def finding(run: AuditedRun, name: str) -> AuditFinding:
     return found
 
 
-async def test_a_run_is_read_with_all_its_contents(journal: Journal) -> None:
+async def test_a_run_is_read_with_all_its_contents_and_its_last_panels(journal: Journal) -> None:
     result = await start_run(journal, scripted())
     (run,) = read_run(result.run, journal)
     assert (run.name, run.converged) == (result.run, True)
@@ -34,9 +34,6 @@ async def test_a_run_is_read_with_all_its_contents(journal: Journal) -> None:
     assert audited.panel is not None
     assert finding(run, "convergence").level == "fine"
     assert run.outcomes.total() == result.calls
-
-
-async def test_the_review_and_the_confirmation_are_among_its_panels(journal: Journal) -> None:
     result = await start_run(journal, EchoModel(), changes={"passes": 3, "seed": 6})
     (run,) = read_run(result.run, journal)
     assert result.story.closing_review is not None
