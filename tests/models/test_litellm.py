@@ -222,21 +222,7 @@ async def test_a_call_streams_where_someone_listens(monkeypatch: pytest.MonkeyPa
 
 
 @needs_absence
-async def test_unknown_tokens_stay_unknown_and_no_answer_is_a_failure(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    counted = response()
-    counted.fields["usage"] = {"prompt_tokens": 0, "completion_tokens": "3"}
-    library = put_in_place(monkeypatch, counted)
-    reply = await LiteLLMModel("azure/x").ask(REQUEST)
-    assert (reply.usage.input, reply.usage.output, reply.cost) == (None, None, None)
-    library.answer = Answered(choices=[])
-    with pytest.raises(CallFailed, match="cannot be read"):
-        await LiteLLMModel("azure/x").ask(REQUEST)
-
-
-@needs_absence
-async def test_a_refusal_is_an_outcome_and_an_error_is_raised(
+async def test_a_refusal_is_an_outcome_an_error_raised_and_unknown_tokens_stay_unknown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model = LiteLLMModel("bedrock/claude")
@@ -247,3 +233,11 @@ async def test_a_refusal_is_an_outcome_and_an_error_is_raised(
     with pytest.raises(CallFailed) as caught:
         await model.ask(REQUEST)
     assert caught.value.failure is Failure.BAD_KEY
+    counted = response()
+    counted.fields["usage"] = {"prompt_tokens": 0, "completion_tokens": "3"}
+    library = put_in_place(monkeypatch, counted)
+    reply = await LiteLLMModel("azure/x").ask(REQUEST)
+    assert (reply.usage.input, reply.usage.output, reply.cost) == (None, None, None)
+    library.answer = Answered(choices=[])
+    with pytest.raises(CallFailed, match="cannot be read"):
+        await LiteLLMModel("azure/x").ask(REQUEST)
