@@ -296,17 +296,11 @@ def test_rankings_to_choose_from_are_no_ranking(
     assert read_ranking(f"{above}\n{LISTED[how](options)}", CODES) is None
 
 
-def test_a_ranking_reported_below_the_judges_own_does_not_replace_it() -> None:
+def test_what_is_reported_quoted_chosen_or_remarked_below_a_ranking_is_weighed() -> None:
     answer = "RANKING: A, B, C\nVersion C writes:\nFINAL RANKING: C, A, B"
     assert read(answer) in (None, "A B C")
-
-
-def test_words_below_a_quotation_still_count() -> None:
     assert read("RANKING: A, B, C\n\n> a line of C\nThat is wrong: C is best.") is None
     assert read("> a line of C\nC is worst, so\n\nRANKING: A, B, C") == "A B C"
-
-
-def test_a_choice_made_below_the_options_is_read() -> None:
     options = "Options:\nRANKING: A, B, C\nRANKING: B, A, C"
     assert read(f"{options}\n\nI have read all three.\n\nRANKING: B, A, C") == "B A C"
     assert read("RANKING: A, B, C\nFINAL RANKING: C, A, B") == "C A B"

@@ -112,9 +112,11 @@ def test_intervals_contain_the_truth_as_often_as_they_say(clusters: int, members
     assert missed <= 300 * 0.05 + 4 * (300 * 0.05 * 0.95) ** 0.5
 
 
-def test_judges_who_take_the_first_in_line_are_found_out() -> None:
+def test_judges_who_take_the_first_in_line_are_found_out_if_there_are_ballots() -> None:
     assert equal_shares([12, 0, 0]).p_value == pytest.approx(3 / 3**12)
     assert equal_shares([4, 4, 4]).p_value == pytest.approx(1)
+    assert equal_shares([0, 0, 0]).reason == "needs one first place or more, there is none"
+    assert equal_shares([4]).p_value is None
 
 
 @given(st.lists(st.integers(0, 7), min_size=3, max_size=3).filter(lambda c: 0 < sum(c) < 15))
@@ -157,8 +159,3 @@ def test_ballots_too_many_to_count_and_too_few_for_chi_square_are_tested_against
     assert found.statistic == pytest.approx(theirs.statistic)
     assert found.p_value == pytest.approx(theirs.pvalue, abs=0.03)
     assert found.p_value
-
-
-def test_no_ballots_or_one_position_say_nothing() -> None:
-    assert equal_shares([0, 0, 0]).reason == "needs one first place or more, there is none"
-    assert equal_shares([4]).p_value is None
