@@ -174,14 +174,11 @@ def test_explanations_after_a_ranking_do_not_disturb_it(tail: str) -> None:
     assert read(f"RANKING: C, A, B{tail}") == "C A B"
 
 
-def test_a_label_within_another_label_is_reported_apart() -> None:
+def test_labels_are_told_from_those_within_them_and_read_in_either_case_if_that_tells() -> None:
     names = ("A", "B", "AB")
     assert read("RANKING: AB, B, A", names) == "AB B A"
     assert read("Ranking:\n1. Version AB\n2. Version A\n3. Version B", names) == "AB A B"
     assert read("RANKING: A, B, A B", names) is None
-
-
-def test_codes_are_read_in_either_case_unless_the_case_tells_them_apart() -> None:
     assert read("RANKING: Text RT > Text XM > Text KV", CODES) == "RT XM KV"
     assert read("RANKING: rt > xm > kv", CODES) == "RT XM KV"
     assert read("RANKING: b, a, A", ("a", "A", "b")) == "b a A"

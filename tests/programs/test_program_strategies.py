@@ -291,7 +291,7 @@ async def test_analyse_revise_analyses_once_in_any_form_and_keeps_the_best() -> 
     assert [each.key for each in worked.queries] == ["draft/examined", "pass/1/B/examined"]
 
 
-async def test_the_task_shows_limits_and_tests_but_nothing_private() -> None:
+async def test_the_task_shows_limits_tests_and_a_starter_once_but_nothing_private() -> None:
     worked = await work("single", {"author": fenced(program(3))})
     system, task, _ = worked.requests[0].messages
     assert system.stable
@@ -300,9 +300,6 @@ async def test_the_task_shows_limits_and_tests_but_nothing_private() -> None:
     assert "2 seconds" in task.text
     assert "512 MB" in task.text
     assert "0 1\n" in task.text
-
-
-async def test_a_starter_is_shown_once_though_the_statement_holds_it_too() -> None:
     starter = "def add(a, b):"
     for statement in (f"Finish this:\n\n{starter}\n", "Add two numbers."):
         problem = replace(PROBLEM, statement=statement, starter=f"{starter}\n", entry_point="add")

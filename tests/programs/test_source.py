@@ -84,7 +84,7 @@ def test_what_follows_a_program_within_its_block_is_none_of_it(after: str, fence
     assert read_program(f"```python\n{code}\n\n{after}\n{fence}", "add") == code
 
 
-def test_of_several_blocks_the_one_that_can_be_parsed_or_defines_the_function_is_taken() -> None:
+def test_of_several_blocks_the_fitting_one_is_taken_with_its_indentation() -> None:
     assert read_program(f"{BLOCK}\n\nor\n\n```python\nprint(...\n```") == ADD
     wanted = "def add(a, b):\n    return a + b"
     reply = f"```python\n{wanted}\n```\nUse it so:\n```python\nprint(add(int(input()), 2))\n```"
@@ -93,9 +93,6 @@ def test_of_several_blocks_the_one_that_can_be_parsed_or_defines_the_function_is
     reply = f"```python\n{method}\n```\n```python\nprint(Solution().add(1, 2))\n```"
     assert read_program(reply, "Solution.add") == method
     assert read_program("```python\nprint(1\n```") == "print(1"
-
-
-def test_indentation_inside_a_block_is_kept() -> None:
     code = "def f():\n    if True:\n        return 1\nprint(f())"
     assert read_program(f"```python\n{code}\n```") == code
 

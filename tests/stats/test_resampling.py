@@ -38,7 +38,7 @@ def test_few_pairs_are_tested_exactly(values: list[int]) -> None:
     assert found.statistic == pytest.approx(sum(values) / len(values))
 
 
-def test_many_pairs_are_sampled_like_scipy_does() -> None:
+def test_many_pairs_are_sampled_like_scipy_does_and_their_p_is_never_zero() -> None:
     values = np.random.default_rng(3).normal(0.35, 1, size=40).tolist()
     found = permutation_test(values)
     theirs = scipy.stats.permutation_test(
@@ -46,9 +46,6 @@ def test_many_pairs_are_sampled_like_scipy_does() -> None:
     )
     assert found.p_value == pytest.approx(theirs.pvalue, abs=0.006)
     assert found == permutation_test(values)
-
-
-def test_a_sampled_p_is_never_zero() -> None:
     assert permutation_test([1.0, 2.0] * 30).p_value == pytest.approx(1 / 20_001)
 
 
@@ -59,13 +56,10 @@ def test_differences_of_one_size_are_counted_by_the_sign_test_however_many() -> 
     )
 
 
-def test_equal_ways_do_not_differ_and_no_pairs_say_nothing() -> None:
+def test_equal_ways_do_not_differ_a_tiny_difference_counts_and_an_unknown_one_is_refused() -> None:
     assert permutation_test([0.0, 0.0]).p_value == 1
     assert permutation_test([]).p_value is None
     assert permutation_test([]).reason == "needs one pair or more, there is none"
-
-
-def test_a_difference_that_is_not_known_is_refused_and_a_tiny_one_counts() -> None:
     with pytest.raises(ValueError, match="leave out what is not known"):
         permutation_test([float("nan"), 1.0, 2.0])
     assert permutation_test([1e-15] * 10).p_value == pytest.approx(2 / 2**10)

@@ -361,7 +361,7 @@ async def exchange(
     return replies
 
 
-async def test_a_call_that_fails_is_answered_and_the_next_one_as_well() -> None:
+async def test_what_fails_or_cannot_be_opened_is_answered_in_words_and_the_next_call_too() -> None:
     served = Scripted()
     opened, failed, answered = await exchange(lambda _: served, "", "x")
     assert opened == ServiceReply(0, Raw(msgspec.msgpack.encode(served.opened)))
@@ -369,8 +369,6 @@ async def test_a_call_that_fails_is_answered_and_the_next_one_as_well() -> None:
     assert answered == ServiceReply(2, Raw(msgspec.msgpack.encode("x")))
     assert served.closed
 
-
-async def test_what_cannot_be_opened_is_refused_in_the_words_of_its_error() -> None:
     def refuse(_: OpenRequest) -> Scripted:
         raise InvalidInput("there is no such set; name another")
 
