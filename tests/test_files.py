@@ -14,7 +14,7 @@ from autoreason.programs.problems.formats import read_problems
 from autoreason.task import read_text
 
 
-def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_is_refused_and_not_waited_for_as_is_a_link_to_a_device(tmp_path: Path) -> None:
     pipe = tmp_path / "suite.yaml"
     os.mkfifo(pipe)
     with pytest.raises(InvalidInput, match=f"cannot read suite {pipe}: it is a pipe or a device"):
@@ -23,9 +23,6 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
         read_named(pipe, read_rows)
     with pytest.raises(InvalidInput, match="it is a pipe or a device"):
         read_problems(pipe)
-
-
-def test_a_link_to_a_device_is_a_device(tmp_path: Path) -> None:
     link = tmp_path / "brief.md"
     link.symlink_to("/dev/zero")
     with pytest.raises(OSError, match="pipe or a device"):

@@ -68,7 +68,13 @@ def test_what_is_no_name_of_a_part_is_refused(text: str) -> None:
         PartName.parse(text)
 
 
-def test_a_step_is_found_with_its_number_and_what_comes_before_it() -> None:
+def test_keys_are_built_from_their_steps_sorted_by_number_and_found_by_them() -> None:
+    assert try_key(pass_key(3, "critic", 0), 1) == "pass/3/critic/0/try/1"
+    assert sub_key(pass_key(3, "reviser"), "repair") == "pass/3/reviser/repair"
+    assert judge_key(pass_key(1), 2) == "pass/1/judge/2"
+    assert judge_key(pass_key(1), 2, 1) == "pass/1/judge/2/fresh/1"
+    keys = ["10/single/1", "9/single/1"]
+    assert sorted(keys, key=order_by_number) == keys[::-1]
     key = Key.parse("2/harsh/1/pass/3/judge/2/fresh/1/try/0")
     assert (key.head, key.number("pass"), key.number("judge")) == ("pass", 3, 2)
     assert key.number("harsh") is None, "a cell's numbers are its own"
@@ -77,15 +83,6 @@ def test_a_step_is_found_with_its_number_and_what_comes_before_it() -> None:
     assert key.before("critic") == key
     assert Key.parse("17/search/1/pass/2/reviser/try/0").group == "17/search/1"
     assert Key.parse("panel/judge/2/try/0").group == "panel/judge/2"
-
-
-def test_keys_are_built_from_their_steps_and_sorted_by_their_numbers() -> None:
-    assert try_key(pass_key(3, "critic", 0), 1) == "pass/3/critic/0/try/1"
-    assert sub_key(pass_key(3, "reviser"), "repair") == "pass/3/reviser/repair"
-    assert judge_key(pass_key(1), 2) == "pass/1/judge/2"
-    assert judge_key(pass_key(1), 2, 1) == "pass/1/judge/2/fresh/1"
-    keys = ["10/single/1", "9/single/1"]
-    assert sorted(keys, key=order_by_number) == keys[::-1]
 
 
 @given(st.sampled_from(["panel", "review", "again/pass/3"]), st.integers(0, 99))

@@ -14,12 +14,9 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
-def test_the_changelog_begins_with_the_version() -> None:
+def test_the_changelog_begins_with_the_version_and_every_supported_python_is_tested() -> None:
     changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
     assert re.findall(r"^## \[(.+?)\]", changes, re.MULTILINE)[0] == __version__
-
-
-def test_every_supported_python_is_tested() -> None:
     version = re.compile(r"Programming Language :: Python :: (3\.\d+)")
     listed = [found[1] for each in PROJECT["classifiers"] if (found := version.fullmatch(each))]
     tested = (ROOT / ".github" / "workflows" / "test.yml").read_text("utf-8")

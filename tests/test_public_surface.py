@@ -52,15 +52,12 @@ ERRORS = {
 }
 
 
-def test_exactly_these_names_are_offered() -> None:
+def test_exactly_these_names_are_offered_and_others_have_modules_of_their_own() -> None:
     assert set(FUNCTIONS) == AWAITED | AT_ONCE
     assert set(OFFERED) == AWAITED | AT_ONCE | VALUES | RESULTS | ERRORS
     assert {name for name in FUNCTIONS if hasattr(FUNCTIONS[name], "aio")} == AWAITED
     assert {name for name in FUNCTIONS if hasattr(FUNCTIONS[name], "prepare")} == PREPARED
     assert testing.__all__ == ["Answer", "EchoModel", "Script", "ScriptedModel"]
-
-
-def test_events_signals_and_what_authors_need_have_modules_of_their_own() -> None:
     own = [each for each in events.Event.__subclasses__() if each.__module__ == events.__name__]
     assert {events.RunStarted, events.PassDecided, events.Delivered} <= set(own)
     offered = list(EXTEND.values())

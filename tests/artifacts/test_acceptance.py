@@ -145,7 +145,7 @@ def kept(value: float, error: float) -> Effect:
     return Effect(value=value, error=error, evaluations=2, against=3)
 
 
-def test_kept_changes_are_worth_together_what_the_end_test_shows() -> None:
+def test_kept_changes_are_worth_together_what_the_end_test_shows_or_they_do() -> None:
     keeps = [kept(1.0, 0.5), kept(3.0, 0.5), kept(2.0, 1.0)]
     corrected = correct_effects(keeps, 4.0)
     assert corrected.effects == pytest.approx((0.5, 2.5, 1.0))
@@ -153,9 +153,6 @@ def test_kept_changes_are_worth_together_what_the_end_test_shows() -> None:
     # An end test that shows more than the loop saw makes no keep larger.
     assert correct_effects(keeps, 9.0).effects == (1.0, 3.0, 2.0)
     assert correct_effects(keeps, -9.0).idle == 3
-
-
-def test_kept_changes_without_noise_are_worth_what_they_show() -> None:
     assert correct_effects([kept(1.0, 0.0)], 1.0) == CorrectedEffects(effects=(1.0,), idle=0)
     assert correct_effects([], 0.0) == CorrectedEffects(effects=(), idle=0)
 
@@ -254,18 +251,15 @@ def test_evaluations_that_share_seeds_are_worth_more_the_more_alike_they_are() -
     assert effect_of(candidate, incumbent, Noise(spread=1)).value == pytest.approx(0.25)
 
 
-def test_a_correlation_is_believed_as_far_as_pairs_show_it() -> None:
+def test_noise_is_pooled_over_artifacts_and_correlation_believed_as_pairs_show_it() -> None:
+    noise = measure_noise([[1.0, 3.0], [10.0], [5.0, 5.0, 5.0]])
+    assert noise.spread == pytest.approx((2 / 3) ** 0.5)
+    assert measure_noise([[1.0]]) == Noise()
     trial = [(0.0, 0.1), (1.0, 1.1)]
     few, many = (measure_noise([], [trial] * number).correlation for number in (1, 30))
     assert 0 < few < 0.2 < 0.8 < many < 1
     assert measure_noise([], [[(0.0, 1.0), (1.0, 0.0)]] * 9).correlation == 0
     assert measure_noise([], [[(0.0, 1.0)]]).correlation == 0
-
-
-def test_noise_is_pooled_over_artifacts_that_were_looked_at_more_than_once() -> None:
-    noise = measure_noise([[1.0, 3.0], [10.0], [5.0, 5.0, 5.0]])
-    assert noise.spread == pytest.approx((2 / 3) ** 0.5)
-    assert measure_noise([[1.0]]) == Noise()
 
 
 def test_an_incumbent_is_measured_as_its_candidates_are_but_not_for_ever() -> None:

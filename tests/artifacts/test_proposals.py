@@ -87,14 +87,11 @@ def test_models_mark_blocks_in_many_ways(reply: str) -> None:
     assert read_proposal(reply, FILES).edits == (REPLACED,)
 
 
-def test_blocks_follow_each_other_in_one_fence_and_in_several() -> None:
+def test_blocks_follow_each_other_and_of_one_file_the_path_may_be_missing() -> None:
     second = SEARCH.replace("a =", "b =")
     for between in ("\n", "\n```\n\n```python\n", "\n```\nAnd also:\npack.py\n```\n"):
         edits = read_proposal(f"pack.py\n```\n{SEARCH}{between}{second}\n```", FILES).edits
         assert [edit.search for edit in edits] == ["a = 1", "b = 1"]
-
-
-def test_where_there_is_one_file_its_path_may_be_missing() -> None:
     whole = (Edit(path="pack.py", text="a = 4\n"),)
     assert read_proposal("Here it is:\n```python\na = 4\n```", ONE).edits == whole
     assert read_proposal(SEARCH, ONE).edits == (REPLACED,)

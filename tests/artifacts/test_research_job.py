@@ -134,13 +134,20 @@ async def test_a_trial_records_the_evaluations_at_the_incumbent_that_it_was_comp
             )
 
 
-async def test_a_run_ends_after_patience_or_at_the_target(journal: Journal) -> None:
+async def test_a_run_ends_after_patience_or_at_the_target_at_once_if_the_start_has_it(
+    journal: Journal,
+) -> None:
     story = await run(journal, Meter(best=0), turning(float), patience=4)
     assert len(trials(story)) == 4
     assert "of 4 proposals in a row none was kept" in story[-1].reason
     story = await run(journal, Meter(), turning(lambda _: 1.0), research_task(target=3.0))
     assert len(trials(story)) == 3
     assert "the target of 3 is reached" in story[-1].reason
+    model = turning(lambda _: 1.0)
+    for task in (research_task(target=0.0), research_task(target=0.0, better="lower")):
+        story = await run(journal, Meter(), model, task)
+        assert story[-1].reason == "the target of 0 is reached by the start"
+    assert not model.requests
 
 
 async def test_a_start_that_scores_the_same_on_every_draw_is_not_raced_without_noise(
@@ -151,16 +158,6 @@ async def test_a_start_that_scores_the_same_on_every_draw_is_not_raced_without_n
     assert all(len(each.values) == 3 for each in trials(story) if each.status == "kept")
     assert not any("without noise" in each.reason for each in trials(story))
     assert next(each for each in story if isinstance(each, NoiseMeasured)).drawn
-
-
-async def test_a_start_that_reaches_the_target_is_the_result_and_nothing_is_asked(
-    journal: Journal,
-) -> None:
-    model = turning(lambda _: 1.0)
-    for task in (research_task(target=0.0), research_task(target=0.0, better="lower")):
-        story = await run(journal, Meter(), model, task)
-        assert story[-1].reason == "the target of 0 is reached by the start"
-    assert not model.requests
 
 
 async def test_a_guard_is_checked_in_the_end_test_and_chooses_in_the_playoff(
@@ -252,7 +249,9 @@ async def test_an_end_test_after_a_limit_that_was_broken_off_goes_on_without_a_m
     assert parallel > 1 or ends[0] == ends[1]
 
 
-async def test_what_fails_breaks_a_guard_or_cannot_be_read_is_never_kept(journal: Journal) -> None:
+async def test_what_fails_breaks_a_guard_or_cannot_be_read_is_never_kept_nor_a_start(
+    journal: Journal,
+) -> None:
     knobs = ("crash knob = 100", f"knob = 5  # {'long ' * 50}", "knob = 0 ", "knob = 1", "knob = 2")
     model = ScriptedModel(["no idea", "no idea either", *map(proposal, knobs)])
     task = research_task(guard={"size": "<= 100"}, target=2.0)
@@ -261,11 +260,6 @@ async def test_what_fails_breaks_a_guard_or_cannot_be_read_is_never_kept(journal
         *("refused", "failed", "guarded", "refused"),
         *("kept", "kept"),
     ]
-
-
-async def test_a_start_without_a_number_is_refused_before_the_first_proposal(
-    journal: Journal,
-) -> None:
     model = turning(lambda _: 1.0)
     broken = research_task(files={"knob.txt": "crash"})
     with pytest.raises(UnusableStart, match="gave no number for the artifact as it is"):

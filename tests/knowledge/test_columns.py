@@ -69,14 +69,11 @@ def test_what_leaves_doubt_is_refused_until_it_is_named(text: str, encoding: str
     assert decode_text(data, encoding) == (text, encoding)
 
 
-def test_what_is_named_is_for_files_that_are_not_utf_8() -> None:
+def test_what_is_named_is_for_files_not_utf_8_and_a_sign_that_was_cut_spoils_nothing() -> None:
     assert decode_text(JAPANESE.encode(), "gbk") == (JAPANESE, "")
     for name in ("ascii", "klingon", "base64", "a\0b", "é"):
         with pytest.raises(InvalidInput, match="neither UTF-8 nor "):
             decode_text(JAPANESE.encode("cp932"), name)
-
-
-def test_a_sign_that_was_cut_spoils_nothing_else() -> None:
     data = (CHINESE + "最后").encode()[:-1]
     assert decode_text(data)[0].startswith(CHINESE)
 

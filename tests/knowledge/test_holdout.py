@@ -145,7 +145,7 @@ def test_what_helps_no_more_than_length_is_not_shown_to_help() -> None:
     assert measure_predictor(records, "length").verdict == "helps"
 
 
-def test_few_groups_are_too_few_however_many_pairs_they_have() -> None:
+def test_few_groups_or_pairs_are_too_few_and_picked_ones_are_none() -> None:
     lists = [
         replace(each, group=f"list {at // 2 % 3}", when="")
         for at, each in enumerate(make_records(60))
@@ -155,9 +155,6 @@ def test_few_groups_are_too_few_however_many_pairs_they_have() -> None:
     assert found.verdict == "too few"
     assert found.conclusion == "3 groups are too few, 6 are needed"
     assert "%" not in found.to_text()
-
-
-def test_few_pairs_are_too_few_and_picked_ones_are_none() -> None:
     assert measure_predictor(make_records(40), "retrieval").verdict == "too few"
     nothing, early = (measure_predictor(make_records(number), "words") for number in (0, 10))
     assert nothing.conclusion == "too few: 0 pairs; a test needs 60 or more"

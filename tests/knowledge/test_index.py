@@ -194,7 +194,7 @@ def test_nothing_that_gives_the_answer_away_is_ever_shown_and_what_is_left_out_i
     assert critic.isdisjoint(plain_text(each.text) for each in found.judges.all)
 
 
-def test_critics_are_shown_all_where_judges_are_shown_none() -> None:
+def test_critics_are_shown_all_where_judges_see_none_also_texts_with_a_mere_verdict() -> None:
     known = [outcome(f"{word} tea", at / 20, "a") for at, word in enumerate(WORDS[1:9])]
     with index_of(known) as index:
         both = choose_knowledge(index, Query("our tea for breakfast"))
@@ -202,9 +202,6 @@ def test_critics_are_shown_all_where_judges_are_shown_none() -> None:
     assert len(both.critic.all) < 8
     assert len(alone.critic.all) == 8
     assert not alone.judges.all
-
-
-def test_texts_of_which_nothing_but_a_verdict_is_known_are_shown_by_it() -> None:
     known = [
         Record(text=f"{word} tea", kind="verdict", verdict="approved")
         for word in ("green", "black")

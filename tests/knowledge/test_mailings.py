@@ -45,7 +45,9 @@ def one_line(report: FolderReport) -> str:
     return " ".join(report.to_text(160).split())
 
 
-def test_every_column_is_understood(content: KnowledgeFolder) -> None:
+def test_every_column_is_understood_and_no_line_lost_but_sum_and_average(
+    content: KnowledgeFolder,
+) -> None:
     columns = {each.file: each.columns for each in content.files}
     assert columns[EXPORT] == {
         "text": "Subject",
@@ -66,9 +68,6 @@ def test_every_column_is_understood(content: KnowledgeFolder) -> None:
     }
     assert columns[TESTS] == {"text": "Subject", "count": "Opens", "n": "Sent", "group": "Test"}
     assert {each.result.metric for each in content.records if each.result} == {"open rate"}
-
-
-def test_no_line_is_lost_but_sum_and_average(content: KnowledgeFolder) -> None:
     assert content.problems == (
         f"{GERMAN}, line 14: 'Summe' is a summary row, not a text",
         f"{GERMAN}, line 15: 'Ø gesamt' is a summary row, not a text",

@@ -90,10 +90,19 @@ def test_what_is_named_comes_before_what_is_guessed() -> None:
         read(MAILS, text="Betreff")
 
 
-def test_things_that_are_seen_are_clicked_and_mails_are_opened() -> None:
+def test_things_seen_are_clicked_mails_opened_and_a_rate_stands_in_for_counts() -> None:
     rows = "text,{},opens,clicks\na,100,20,10\nb,100,30,5\n"
     seen, sent = read(rows.format("impressions")), read(rows.format("sent"))
     assert (seen.columns.count, sent.columns.count) == ("clicks", "opens")
+    found = read(
+        "subject,unique opens,delivered,open rate,click rate\nA,40,100,40 %,9 %\nB,,100,30 %,9 %\nC,5,,20 %,9 %\n"
+    )
+    results = [each.result for each in found.records]
+    assert results == [
+        RecordedOutcome(metric="open rate", value=0.4, n=100),
+        RecordedOutcome(metric="open rate", value=0.3, n=100),
+        RecordedOutcome(metric="open rate", value=0.2),
+    ]
 
 
 @cases(
@@ -134,18 +143,6 @@ def test_a_number_of_a_week_is_no_date_and_costs_no_record(column: str) -> None:
     assert (found.columns.when, len(found.records), found.problems) == ("", 3, [])
 
 
-def test_a_rate_is_used_where_counts_are_missing_and_is_the_same_metric() -> None:
-    found = read(
-        "subject,unique opens,delivered,open rate,click rate\nA,40,100,40 %,9 %\nB,,100,30 %,9 %\nC,5,,20 %,9 %\n"
-    )
-    results = [each.result for each in found.records]
-    assert results == [
-        RecordedOutcome(metric="open rate", value=0.4, n=100),
-        RecordedOutcome(metric="open rate", value=0.3, n=100),
-        RecordedOutcome(metric="open rate", value=0.2),
-    ]
-
-
 @pytest.mark.parametrize(("rate", "kept"), [("40 %", ["A", "B", "D", "E"]), ("9 %", ["A", "E"])])
 def test_a_rate_without_a_name_is_used_if_it_is_the_count_over_n(
     rate: str, kept: list[str]
@@ -181,13 +178,10 @@ def test_dates_of_several_forms_are_read_and_other_lines_are_used_without() -> N
     assert settled.dates == "3/3/2024, read as 2024-03-03"
 
 
-def test_a_line_for_spreadsheets_and_a_title_are_skipped() -> None:
+def test_a_line_for_spreadsheets_a_title_and_rows_of_sums_are_no_texts() -> None:
     assert len(read("sep=;\nsubject;opens;sent\nA;1;10\nB;2;10\n").records) == 2
     for title in ("Report of May\n\n", "Report of May,for Anna\n", "Mailings,May,,\n,,\n"):
         assert len(read(f"{title}subject,opens,sent\nA,1,10\nB,2,10\n").records) == 2
-
-
-def test_a_row_that_sums_up_others_is_no_text_and_a_text_about_all_is() -> None:
     sums = ("Gesamt M1", "Durchschnitt M2", "Total Mailing M1", "M2 gesamt", "Average", "Ø M1")
     texts = ("Gesamtpaket ab 99 €", "Total entspannt", "Summe der Teile")
     rows = "".join(f"{each};M{at % 2 + 1};100;9\n" for at, each in enumerate((*texts, *sums)))
@@ -221,7 +215,7 @@ def lines(*values: object) -> str:
     return "\n".join(map(json.dumps, values))
 
 
-def test_a_test_with_its_arms_on_one_line_is_a_group() -> None:
+def test_a_test_with_its_arms_on_one_line_is_a_group_and_torn_lines_are_named() -> None:
     arms = [{"text": t, "impressions": 1000, "clicks": c} for t, c in (("a b", 30), ("c d", 10))]
     found = read(lines({"test": "t1", "week": 201402, "lede": "x", "arms": arms}), "t.jsonl")
     assert [(r.text, r.group, r.when) for r in found.records] == [
@@ -229,6 +223,12 @@ def test_a_test_with_its_arms_on_one_line_is_a_group() -> None:
         ("c d", "t1", "2014-01-08"),
     ]
     assert [r.result and r.result.value for r in found.records] == [0.03, 0.01]
+    found = read('{"text": "a", "value": 1}\n{"te\n[1]\n', "t.jsonl")
+    assert len(found.records) == 1
+    assert found.problems == [
+        "t.jsonl, line 2: this is not valid JSON",
+        "t.jsonl, line 3: this is not a JSON object",
+    ]
 
 
 @pytest.mark.parametrize("names", [("winner", "loser"), ("chosen", "rejected")])
@@ -240,15 +240,6 @@ def test_a_line_with_two_texts_is_a_pair(names: tuple[str, str]) -> None:
         ("bad one", "rejected", "t", "p.jsonl:1"),
     ]
     assert found.records[2].pair == "p.jsonl:2"
-
-
-def test_torn_lines_of_json_are_named() -> None:
-    found = read('{"text": "a", "value": 1}\n{"te\n[1]\n', "t.jsonl")
-    assert len(found.records) == 1
-    assert found.problems == [
-        "t.jsonl, line 2: this is not valid JSON",
-        "t.jsonl, line 3: this is not a JSON object",
-    ]
 
 
 def test_our_own_records_are_read_as_they_were_written_with_dates_like_those_of_tables() -> None:

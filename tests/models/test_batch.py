@@ -79,6 +79,14 @@ async def ask(
     return await asyncio.gather(*(model.ask(each, on_signal) for each in asked))
 
 
+async def ask_later(server: BatchServer, address: str, log: BatchLog, number: int) -> list[Reply]:
+    """What another process is answered."""
+    later = open_pool(server)
+    replies = await ask(later, address, log, number)
+    await later.close()
+    return replies
+
+
 @both
 async def test_requests_asked_together_are_one_batch_at_half_the_price(
     server: BatchServer, pool: ModelPool, address: str
@@ -109,9 +117,7 @@ async def test_another_process_waits_for_the_batch_that_was_sent(
 ) -> None:
     notes = Notes()
     first = await ask(pool, address, notes.log(), 3)
-    second = open_pool(server)
-    again = await ask(second, address, notes.log(), 4)
-    await second.close()
+    again = await ask_later(server, address, notes.log(), 4)
     assert [each.text for each in again[:3]] == [each.text for each in first]
     assert set(server.paid.values()) == {1}
     assert [len(each.requests) for each in server.batches.values()] == [3, 1]
@@ -149,9 +155,7 @@ async def test_a_reply_that_cannot_be_read_is_asked_again_and_after_a_resume_too
     with pytest.raises(ProviderFailed, match=r"failed 2 times, last: .* that cannot be read"):
         await ask(pool, address, notes.log(), 2)
     assert [len(each.requests) for each in server.batches.values()] == [2, 1]
-    later = open_pool(server)
-    replies = await ask(later, address, notes.log(), 2)
-    await later.close()
+    replies = await ask_later(server, address, notes.log(), 2)
     assert {each.outcome for each in replies} == {Outcome.OK}
     assert [len(each.requests) for each in server.batches.values()] == [2, 1, 1]
     assert list(server.paid.values()) == [1, 1]
@@ -190,9 +194,7 @@ async def test_what_failed_for_lack_of_credit_is_asked_again_after_a_resume(
     notes = Notes()
     with pytest.raises(ProviderFailed, match="gives no more credit"):
         await ask(pool, address, notes.log(), 3)
-    later = open_pool(server)
-    replies = await ask(later, address, notes.log(), 3)
-    await later.close()
+    replies = await ask_later(server, address, notes.log(), 3)
     assert {each.outcome for each in replies} == {Outcome.OK}
     assert [len(each.requests) for each in server.batches.values()] == [3, 1]
     assert list(server.paid.values()) == [1, 1, 1]

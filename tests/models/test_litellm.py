@@ -69,7 +69,7 @@ def test_an_address_becomes_the_name_litellm_knows(address: str, name: str) -> N
     assert LiteLLMModel(address)._name == name
 
 
-def test_a_request_is_passed_on_without_retries_of_its_own() -> None:
+def test_a_request_is_passed_on_without_retries_and_in_words_where_no_schema_is_known() -> None:
     asked = replace(REQUEST, seed=7)
     assert arguments(asked, "bedrock/claude", shaped=True, stream=False) == {
         "model": "bedrock/claude",
@@ -88,9 +88,6 @@ def test_a_request_is_passed_on_without_retries_of_its_own() -> None:
             "json_schema": {"name": "ballot", "schema": {"type": "object"}, "strict": True},
         },
     }
-
-
-def test_a_model_that_supports_no_schema_is_asked_in_words() -> None:
     body = arguments(REQUEST, "bedrock/old", shaped=False, stream=True)
     assert "response_format" not in body
     assert body["messages"][-1]["content"] == "Which is better?\n\nAnswer in JSON."
@@ -225,21 +222,7 @@ async def test_a_call_streams_where_someone_listens(monkeypatch: pytest.MonkeyPa
 
 
 @needs_absence
-async def test_unknown_tokens_stay_unknown_and_no_answer_is_a_failure(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    counted = response()
-    counted.fields["usage"] = {"prompt_tokens": 0, "completion_tokens": "3"}
-    library = put_in_place(monkeypatch, counted)
-    reply = await LiteLLMModel("azure/x").ask(REQUEST)
-    assert (reply.usage.input, reply.usage.output, reply.cost) == (None, None, None)
-    library.answer = Answered(choices=[])
-    with pytest.raises(CallFailed, match="cannot be read"):
-        await LiteLLMModel("azure/x").ask(REQUEST)
-
-
-@needs_absence
-async def test_a_refusal_is_an_outcome_and_an_error_is_raised(
+async def test_a_refusal_is_an_outcome_an_error_raised_and_unknown_tokens_stay_unknown(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     model = LiteLLMModel("bedrock/claude")
@@ -250,3 +233,11 @@ async def test_a_refusal_is_an_outcome_and_an_error_is_raised(
     with pytest.raises(CallFailed) as caught:
         await model.ask(REQUEST)
     assert caught.value.failure is Failure.BAD_KEY
+    counted = response()
+    counted.fields["usage"] = {"prompt_tokens": 0, "completion_tokens": "3"}
+    library = put_in_place(monkeypatch, counted)
+    reply = await LiteLLMModel("azure/x").ask(REQUEST)
+    assert (reply.usage.input, reply.usage.output, reply.cost) == (None, None, None)
+    library.answer = Answered(choices=[])
+    with pytest.raises(CallFailed, match="cannot be read"):
+        await LiteLLMModel("azure/x").ask(REQUEST)

@@ -460,13 +460,12 @@ async def test_an_answer_keeps_its_schema_and_comes_to_an_end(model: LocalModel)
     assert len(ballot["reasoning"]) <= 400
 
 
-async def test_an_answer_cut_off_is_not_a_result(model: LocalModel) -> None:
+async def test_an_answer_cut_off_is_no_result_and_a_prompt_too_long_is_refused_with_its_size(
+    model: LocalModel,
+) -> None:
     reply = await model.ask(request("Count from one to one hundred.", max_tokens=4))
     assert reply.outcome is Outcome.TRUNCATED
     assert reply.usage.output == 4
-
-
-async def test_a_prompt_that_does_not_fit_is_refused_with_its_size(model: LocalModel) -> None:
     with pytest.raises(CallFailed, match=r"has 9\d\d\d tokens of 8192") as got:
         await model.ask(request("word " * 9000))
     assert got.value.failure is Failure.BAD_REQUEST

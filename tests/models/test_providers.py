@@ -258,15 +258,14 @@ def test_the_first_variable_that_is_set_gives_the_key_and_a_missing_one_is_named
     assert found() == "first"
 
 
-def test_a_damaged_key_file_is_not_quoted() -> None:
+def test_a_damaged_key_file_or_a_key_no_header_can_carry_is_not_quoted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     write("ACME_API_KEY = sk-not-in-quotes\n")
     with pytest.raises(InvalidInput, match="is not TOML") as caught:
         found()
     shown = "".join(traceback.format_exception(caught.value))
     assert "sk-not" not in shown
-
-
-def test_a_key_that_no_header_can_carry_is_not_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACME_API_KEY", "sk-a\nb")
     with pytest.raises(InvalidInput, match="ACME_API_KEY has characters") as caught:
         found()

@@ -103,16 +103,13 @@ async def test_a_server_that_streams_unasked_or_does_not_stream_is_read_all_the_
     assert signals == ([TextArrived("draft/try/0", "A text.")] if listening else [])
 
 
-async def test_a_judge_is_never_streamed(provider: FakeProvider, opened: Opened) -> None:
+async def test_a_judge_is_never_streamed_and_the_price_the_tables_unless_a_router_bills(
+    provider: FakeProvider, opened: Opened
+) -> None:
     signals: list[Signal] = []
     await opened("openai/gpt-4.1").ask(request("openai/gpt-4.1", "judge"), signals.append)
     assert signals == []
     assert "stream" not in provider.bodies[0]
-
-
-async def test_the_price_comes_from_the_table_unless_the_router_sends_a_bill(
-    provider: FakeProvider, opened: Opened
-) -> None:
     assert (await opened("openai/no-such-model").ask(request("openai/x"))).cost is None
     assert (await opened("ollama/llama3.2").ask(request("ollama/x"))).cost == Decimal(0)
     usage = {"prompt_tokens": 1, "completion_tokens": 1, "cost": 0.5}

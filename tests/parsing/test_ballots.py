@@ -15,6 +15,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tests.cases import cases
+from tests.stats.recordings import recorded
 
 from autoreason.parsing.ballots import read_ranking, rests_on_length
 from autoreason.tournament.judges import neutral_labels
@@ -173,14 +174,11 @@ def test_explanations_after_a_ranking_do_not_disturb_it(tail: str) -> None:
     assert read(f"RANKING: C, A, B{tail}") == "C A B"
 
 
-def test_a_label_within_another_label_is_reported_apart() -> None:
+def test_labels_are_told_from_those_within_them_and_read_in_either_case_if_that_tells() -> None:
     names = ("A", "B", "AB")
     assert read("RANKING: AB, B, A", names) == "AB B A"
     assert read("Ranking:\n1. Version AB\n2. Version A\n3. Version B", names) == "AB A B"
     assert read("RANKING: A, B, A B", names) is None
-
-
-def test_codes_are_read_in_either_case_unless_the_case_tells_them_apart() -> None:
     assert read("RANKING: Text RT > Text XM > Text KV", CODES) == "RT XM KV"
     assert read("RANKING: rt > xm > kv", CODES) == "RT XM KV"
     assert read("RANKING: b, a, A", ("a", "A", "b")) == "b a A"
@@ -295,17 +293,11 @@ def test_rankings_to_choose_from_are_no_ranking(
     assert read_ranking(f"{above}\n{LISTED[how](options)}", CODES) is None
 
 
-def test_a_ranking_reported_below_the_judges_own_does_not_replace_it() -> None:
+def test_what_is_reported_quoted_chosen_or_remarked_below_a_ranking_is_weighed() -> None:
     answer = "RANKING: A, B, C\nVersion C writes:\nFINAL RANKING: C, A, B"
     assert read(answer) in (None, "A B C")
-
-
-def test_words_below_a_quotation_still_count() -> None:
     assert read("RANKING: A, B, C\n\n> a line of C\nThat is wrong: C is best.") is None
     assert read("> a line of C\nC is worst, so\n\nRANKING: A, B, C") == "A B C"
-
-
-def test_a_choice_made_below_the_options_is_read() -> None:
     options = "Options:\nRANKING: A, B, C\nRANKING: B, A, C"
     assert read(f"{options}\n\nI have read all three.\n\nRANKING: B, A, C") == "B A C"
     assert read("RANKING: A, B, C\nFINAL RANKING: C, A, B") == "C A B"
@@ -981,11 +973,6 @@ def test_a_huge_answer_is_read_in_no_time(piece: str) -> None:
 # ---- real answers ------------------------------------------------------------------------------
 
 
-def recorded(records: Path, name: str) -> list[dict[str, Any]]:
-    text = (records / "recorded" / name).read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()]
-
-
 def ranked_labels(answer: dict[str, Any]) -> tuple[str, ...] | None:
     """What a lenient reading by hand found, as labels; in the loop it is kept as A, B and AB."""
     ranking = answer["lenient_ranking"]
@@ -1003,7 +990,7 @@ SELF_CONTRADICTORY = {
 
 
 def test_every_recorded_answer_is_read_as_it_is_by_hand(records: Path) -> None:
-    answers = [line for line in recorded(records, "judge_texts.jsonl") if "rank" in line["kind"]]
+    answers = [line for line in recorded(records, "judge_texts") if "rank" in line["kind"]]
     assert answers
     for answer in answers:
         wanted = None if answer["key"] in SELF_CONTRADICTORY else ranked_labels(answer)
@@ -1011,7 +998,7 @@ def test_every_recorded_answer_is_read_as_it_is_by_hand(records: Path) -> None:
 
 
 def test_every_recorded_answer_of_a_small_judge_is_read_as_what_it_means(records: Path) -> None:
-    answers = recorded(records, "small_judge.jsonl")
+    answers = recorded(records, "small_judge")
     assert answers
     for answer in answers:
         means = answer["means"] and tuple(answer["means"])
@@ -1019,7 +1006,7 @@ def test_every_recorded_answer_of_a_small_judge_is_read_as_what_it_means(records
 
 
 def test_every_recorded_pick_is_no_ranking(records: Path) -> None:
-    picks = [line for line in recorded(records, "judge_texts.jsonl") if "pick" in line["kind"]]
+    picks = [line for line in recorded(records, "judge_texts") if "pick" in line["kind"]]
     assert picks
     for pick in picks:
         assert read_ranking(pick["text"], pick["labels"]) is None, pick["key"]
@@ -1030,7 +1017,7 @@ def test_an_answer_without_its_ranking_line_is_read_rightly_or_not_at_all(record
         r"^\W*(?:final )?ranking\W*:\W*[\[\dA-F].*$", re.IGNORECASE | re.MULTILINE
     )
     read_anyway = 0
-    for answer in recorded(records, "judge_texts.jsonl"):
+    for answer in recorded(records, "judge_texts"):
         ranking = read_ranking(declared.sub("", answer["text"]), answer["labels"])
         read_anyway += ranking is not None
         assert ranking in (None, ranked_labels(answer)), answer["key"]
@@ -1039,14 +1026,14 @@ def test_an_answer_without_its_ranking_line_is_read_rightly_or_not_at_all(record
 
 def test_a_cut_off_answer_is_read_rightly_or_not_at_all(records: Path) -> None:
     rng = random.Random(1)
-    for answer in recorded(records, "judge_texts.jsonl"):
+    for answer in recorded(records, "judge_texts"):
         for _ in range(4):
             cut = answer["text"][: rng.randrange(len(answer["text"]))]
             assert read_ranking(cut, answer["labels"]) in (None, ranked_labels(answer))
 
 
 def test_two_answers_run_together_are_read_only_if_they_agree(records: Path) -> None:
-    answers = [line for line in recorded(records, "judge_texts.jsonl") if "loop" in line["kind"]]
+    answers = [line for line in recorded(records, "judge_texts") if "loop" in line["kind"]]
     rng = random.Random(2)
     for _ in range(200):
         one, other = rng.sample(answers, 2)
@@ -1057,9 +1044,9 @@ def test_two_answers_run_together_are_read_only_if_they_agree(records: Path) -> 
 def test_in_the_loop_labels_were_positions_and_the_reading_is_the_recorded_ballot(
     records: Path,
 ) -> None:
-    passes = {line["key"]: line for line in recorded(records, "ballots.jsonl")}
+    passes = {line["key"]: line for line in recorded(records, "ballots")}
     found = 0
-    for answer in recorded(records, "judge_texts.jsonl"):
+    for answer in recorded(records, "judge_texts"):
         key, _, judge = answer["key"].rpartition("/judge_")
         if key not in passes or not passes[key]["judges"] or "rank" not in answer["kind"]:
             continue

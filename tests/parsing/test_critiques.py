@@ -102,8 +102,13 @@ def test_a_problem_belongs_to_a_criterion_that_is_known_or_to_none(
     assert found.problems[0].criterion == criterion
 
 
-def test_an_empty_list_is_a_full_answer() -> None:
+def test_an_empty_list_is_a_full_answer_and_prose_of_which_nothing_stands_is_none() -> None:
     assert read_critique('{"problems": []}', TEXT) == ((), 0)
+    assert read_critique("I see one problem: the tone is too cold.", TEXT) is None
+    assert read_critique("There are no problems with this text. It is not too long.", TEXT) is None
+    text = "We use Python:\n\nimport this\n\nand open in May."
+    message = json.dumps({"problems": [problem("the opening in May is too early")]})
+    assert read_critique(message, text, program=False) == ((), 1)
 
 
 @cases(
@@ -142,11 +147,6 @@ def test_a_list_in_words_is_a_list_of_problems() -> None:
         ("major", "missing", ""),
     ]
     assert found.dropped == 1
-
-
-def test_prose_of_which_nothing_stands_is_asked_for_again() -> None:
-    assert read_critique("I see one problem: the tone is too cold.", TEXT) is None
-    assert read_critique("There are no problems with this text. It is not too long.", TEXT) is None
 
 
 def test_the_placeholders_of_the_form_are_no_problem() -> None:
@@ -195,24 +195,15 @@ def test_a_critique_of_a_program_stands_if_it_is_about_this_one(reply: str) -> N
     assert another is None or not another.problems
 
 
-def test_code_that_is_not_in_the_program_is_no_quote() -> None:
+def test_code_that_is_not_there_is_no_quote_and_a_sentence_is_about_the_whole_program() -> None:
     listed = [problem("word[i + 1] == word[0]"), problem("if word[i] in 'aeiou'")]
     found = read(listed, PROGRAM)
     assert [p.quote for p in found.problems] == ["if word[i] in 'aeiou'"]
     assert found.dropped == 1
-
-
-def test_a_sentence_in_place_of_a_quote_is_about_the_whole_program() -> None:
     sentence = "The function takes the last vowel and not the closest."
     (kept,) = read([problem(sentence, what="A case is missed.")], PROGRAM).problems
     assert (kept.kind, kept.quote) == ("general", "")
     assert describe((kept,)) == "- (major) A case is missed."
-
-
-def test_of_a_text_only_what_is_quoted_or_missing_stands() -> None:
-    text = "We use Python:\n\nimport this\n\nand open in May."
-    message = json.dumps({"problems": [problem("the opening in May is too early")]})
-    assert read_critique(message, text, program=False) == ((), 1)
 
 
 @given(st.text("a1.é_"))

@@ -147,13 +147,10 @@ def test_ordinary_prose_is_left_alone(text: str) -> None:
     assert find_leaks(text) == ()
 
 
-def test_wording_that_the_task_itself_uses_is_no_leak() -> None:
+def test_wording_and_codes_of_the_task_itself_are_no_leak() -> None:
     text = "# 2.0\n\n## Changelog\n\n- Faster."
     assert find_leaks(text)
     assert find_leaks(text, "Write release notes with a changelog.") == ()
-
-
-def test_a_code_of_the_task_itself_is_no_boundary() -> None:
     text = "The trace is 4e0c1f2a3b4d5e6f."
     assert find_leaks(text) == ("4e0c1f2a3b4d5e6f",)
     assert find_leaks(text, "Explain the trace 4e0c1f2a3b4d5e6f.") == ()

@@ -86,14 +86,11 @@ def test_what_is_missing_or_in_doubt_is_no_grade(text: str) -> None:
     assert read_grades(text, ("BD", "FX"), ("accurate", "short")) is None
 
 
-def test_grades_have_names_that_every_provider_takes_and_no_two_have_the_same() -> None:
+def test_grades_have_names_that_every_provider_takes_and_a_form_in_words() -> None:
     (names,) = name_grades(("BD",), (*NAMES, "sounds, like us")).values()
     assert names[:2] == ["BD_accurate_1", "BD_sounds_like_us_2"]
     assert all(name.isascii() and name.replace("_", "").isalnum() for name in names)
     assert len({*names}) == len(names)
-
-
-def test_the_form_is_asked_for_in_words_too_again_without_reasons() -> None:
     schema = grades_schema(("short",), ("FX", "BD"))
     assert schema.definition["required"] == ["reasoning", "BD_short_1", "FX_short_1"]
     assert "REASONS" in schema.plain

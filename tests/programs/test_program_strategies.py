@@ -291,7 +291,7 @@ async def test_analyse_revise_analyses_once_in_any_form_and_keeps_the_best() -> 
     assert [each.key for each in worked.queries] == ["draft/examined", "pass/1/B/examined"]
 
 
-async def test_the_task_shows_limits_and_tests_but_nothing_private() -> None:
+async def test_the_task_shows_limits_tests_and_a_starter_once_but_nothing_private() -> None:
     worked = await work("single", {"author": fenced(program(3))})
     system, task, _ = worked.requests[0].messages
     assert system.stable
@@ -300,9 +300,6 @@ async def test_the_task_shows_limits_and_tests_but_nothing_private() -> None:
     assert "2 seconds" in task.text
     assert "512 MB" in task.text
     assert "0 1\n" in task.text
-
-
-async def test_a_starter_is_shown_once_though_the_statement_holds_it_too() -> None:
     starter = "def add(a, b):"
     for statement in (f"Finish this:\n\n{starter}\n", "Add two numbers."):
         problem = replace(PROBLEM, statement=statement, starter=f"{starter}\n", entry_point="add")
@@ -430,7 +427,7 @@ async def test_a_cut_off_revision_is_asked_for_again_and_never_stands() -> None:
     assert dropped.reason == "truncated"
 
 
-async def test_invalid_ballots_where_a_stands_decide_nothing() -> None:
+async def test_invalid_ballots_decide_nothing_or_where_a_is_barred_take_the_smaller_step() -> None:
     answers = script(program(1, "a"), program(1, "b"), program(1, "ab"), judge="I like them all.")
     worked = await work("tournament", answers)
     (decided,) = worked.of(PassDecided)
@@ -438,9 +435,6 @@ async def test_invalid_ballots_where_a_stands_decide_nothing() -> None:
     assert [each.ranking for each in worked.of(BallotCast)] == [None, None]
     assert worked.delivered.text == program(1, "a")
     assert worked.allowance.total.calls == 6
-
-
-async def test_invalid_ballots_where_a_is_barred_take_the_smaller_step() -> None:
     answers = script(program(0, "a"), program(1, "b"), program(1, "ab"), judge="None of them.")
     worked = await work("tournament", answers)
     (decided,) = worked.of(PassDecided)
@@ -448,7 +442,7 @@ async def test_invalid_ballots_where_a_is_barred_take_the_smaller_step() -> None
     assert "too few to decide" in decided.reason
 
 
-async def test_the_critic_sees_what_the_tests_said_and_made_up_quotes_are_dropped() -> None:
+async def test_the_critic_sees_the_tests_and_made_up_quotes_or_prose_stop_no_revision() -> None:
     answers = script(program(1), program(2), program(3))
     answers["critic"] = (
         '{"problems": [{"severity": "critical", "kind": "quote", "quote": "passes = 1", "problem": "x"},'
@@ -461,9 +455,6 @@ async def test_the_critic_sees_what_the_tests_said_and_made_up_quotes_are_droppe
     assert ([each.quote for each in made.problems], made.dropped) == (["passes = 1"], 1)
     revised = next(each for each in worked.requests if each.role == "reviser")
     assert "passes = 1”: x" in revised.messages[-1].text
-
-
-async def test_an_unreadable_critic_does_not_stop_the_revision() -> None:
     worked = await work("tournament", script(program(1), program(3), "", critic="Hm."))
     assert worked.roles() == ["author", "critic", "critic", "reviser"]
     assert worked.delivered.text == program(3)

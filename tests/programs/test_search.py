@@ -89,16 +89,13 @@ def test_what_works_is_taken_up_whatever_was_expected_of_it(option: Option, seed
     assert taught(history).choose(turn) == option.action
 
 
-def test_what_one_strategy_learns_says_nothing_to_another() -> None:
-    last = ActionResult(OPTIONS[2], 1, passed=True)
-    policy = taught([Turn(strategy="mine.py:Mine", options=(), seed=0, last=last)] * 50)
-    assert policy.posterior("search", OPTIONS[2]) == Policy().posterior("search", OPTIONS[2])
-
-
-def test_before_anything_is_known_another_attempt_is_the_usual_choice() -> None:
+def test_before_anything_is_known_or_if_another_learned_it_attempts_are_the_usual_choice() -> None:
     chosen = [Policy().choose(Turn(strategy="s", options=OPTIONS, seed=n)) for n in range(400)]
     assert chosen.count("fresh") > 0.9 * len(chosen)
     assert "repair" in chosen
+    last = ActionResult(OPTIONS[2], 1, passed=True)
+    policy = taught([Turn(strategy="mine.py:Mine", options=(), seed=0, last=last)] * 50)
+    assert policy.posterior("search", OPTIONS[2]) == Policy().posterior("search", OPTIONS[2])
 
 
 def test_where_nothing_ever_passes_attempts_stay_fresh() -> None:
@@ -325,7 +322,7 @@ async def test_one_behaviour_that_leads_ends_it_watched_once_and_teaches_nothing
     assert turns(worked) == []
 
 
-async def test_where_nothing_can_be_compared_the_first_that_passes_ends_it(
+async def test_where_nothing_can_be_compared_or_watched_the_first_that_passes_ends_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("autoreason.programs.search.make_inputs", lambda *_: ())
@@ -333,10 +330,6 @@ async def test_where_nothing_can_be_compared_the_first_that_passes_ends_it(
     assert worked.roles() == ["author"]
     assert worked.delivered.reason == "it passes all 3 public tests"
 
-
-async def test_programs_that_cannot_be_watched_are_handed_in_all_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
     async def fails(_: object, probe: Probe) -> Observed:
         failed = {"failure": "sandbox_error"}
         return msgspec.convert({"observations": [failed] * len(probe.inputs)}, Observed)
@@ -458,7 +451,7 @@ def scarce(*passing: str) -> dict[str, Any]:
     return script
 
 
-async def test_judges_decide_between_groups_of_the_same_size_who_see_no_comments() -> None:
+async def test_judges_decide_between_equal_groups_else_the_earlier_is_handed_in() -> None:
     short, long = behaving("one") + "  # my best", behaving("two", "a longer one")
 
     worked = await work("search", {**scarce(short, long), "judge": prefers("two")}, calls=8)
@@ -470,9 +463,6 @@ async def test_judges_decide_between_groups_of_the_same_size_who_see_no_comments
     assert panel.verdict
     assert worked.delivered.text == long
     assert "judges chose between 2 groups of that size" in worked.delivered.reason
-
-
-async def test_the_earlier_of_equals_is_handed_in_where_judges_say_nothing() -> None:
     script = {**scarce(behaving("one"), behaving("two")), "judge": "I cannot decide."}
     worked = await work("search", script, calls=8)
     assert worked.of(PanelDecided)[0].verdict is None

@@ -71,10 +71,6 @@ def test_what_is_no_program_is_none(reply: str) -> None:
     assert read_program(reply) is None
 
 
-def test_a_block_that_says_it_is_python_is_a_program_even_where_it_cannot_be_parsed() -> None:
-    assert read_program("```python\nprint(1\n```") == "print(1"
-
-
 @pytest.mark.parametrize("fence", ["```", ""])
 @pytest.mark.parametrize(
     "after",
@@ -88,20 +84,15 @@ def test_what_follows_a_program_within_its_block_is_none_of_it(after: str, fence
     assert read_program(f"```python\n{code}\n\n{after}\n{fence}", "add") == code
 
 
-def test_one_that_can_be_parsed_comes_before_one_that_cannot() -> None:
+def test_of_several_blocks_the_fitting_one_is_taken_with_its_indentation() -> None:
     assert read_program(f"{BLOCK}\n\nor\n\n```python\nprint(...\n```") == ADD
-
-
-def test_for_a_function_the_block_that_defines_it_is_taken() -> None:
     wanted = "def add(a, b):\n    return a + b"
     reply = f"```python\n{wanted}\n```\nUse it so:\n```python\nprint(add(int(input()), 2))\n```"
     assert read_program(reply, "add") == wanted
     method = "class Solution:\n    def add(self, a, b):\n        return a + b"
     reply = f"```python\n{method}\n```\n```python\nprint(Solution().add(1, 2))\n```"
     assert read_program(reply, "Solution.add") == method
-
-
-def test_indentation_inside_a_block_is_kept() -> None:
+    assert read_program("```python\nprint(1\n```") == "print(1"
     code = "def f():\n    if True:\n        return 1\nprint(f())"
     assert read_program(f"```python\n{code}\n```") == code
 
@@ -160,13 +151,10 @@ def test_taking_comments_away_changes_nothing_else(program: str) -> None:
     assert "made by hand" not in without_comments(commented)
 
 
-def test_texts_inside_a_program_are_not_touched() -> None:
+def test_texts_inside_a_program_are_not_touched_and_indentation_tells_programs_apart() -> None:
     text = 'x = """\n# one\n\ntwo\n"""\nprint(x)'
     assert without_comments(text) == text
     assert not same_program(text, text.replace("\n\n", "\n"))
-
-
-def test_programs_that_differ_in_indentation_are_not_the_same() -> None:
     one = "for i in x:\n    f()\ng()"
     other = "for i in x:\n    f()\n    g()"
     assert not same_program(one, other)

@@ -65,14 +65,11 @@ def test_tau_b_is_that_of_scipy(one: list[int], other: list[int]) -> None:
     assert tau_b(one, other).n == 4
 
 
-def test_where_nothing_is_ordered_there_is_no_tau() -> None:
+def test_where_nothing_is_ordered_there_is_no_tau_and_an_unknown_score_is_refused() -> None:
     assert tau_b([1], [2]).reason == "needs two things or more, there is one thing"
     assert tau_b([1, 1], [1, 2]).value is None
     with pytest.raises(ValueError, match="rankings of other names"):
         kendall_tau("AB", "AC")
-
-
-def test_a_score_that_is_not_known_is_refused() -> None:
     with pytest.raises(ValueError, match="leave out what is not known"):
         tau_b([1.0, float("nan")], [1.0, 2.0])
 
@@ -129,15 +126,12 @@ def test_every_pair_of_every_ranking_is_one_duel(rankings: list[list[str]]) -> N
     assert len(games(rankings)) == 6 * len(rankings)
 
 
-def test_who_shares_a_place_shares_its_points_and_draws_the_duel() -> None:
+def test_who_shares_a_place_shares_its_points_and_names_left_out_are_not_compared() -> None:
     shared: list[Ranking] = [[("A", "B"), "C"]]
     assert borda(shared) == {"A": 2.5, "B": 2.5, "C": 1}
     assert first_places(shared) == {"A": 0.5, "B": 0.5, "C": 0}
     assert games(shared) == [("A", "B", 0.5), ("A", "C", 1.0), ("B", "C", 1.0)]
     assert win_matrix(shared)["A"] == {"B": 0, "C": 1}
-
-
-def test_names_left_out_are_not_compared() -> None:
     partial = ["AB", "BC"]
     assert names_in(partial) == ["A", "B", "C"]
     assert win_matrix(partial)["A"] == {"B": 1, "C": 0}
@@ -175,12 +169,9 @@ def test_alpha_is_that_of_the_krippendorff_package(rows: list[list[int | None]])
     assert found.value == pytest.approx(krippendorff.alpha(table, level_of_measurement="ordinal"))
 
 
-def test_ordinal_alpha_sees_only_the_order() -> None:
+def test_ordinal_alpha_sees_only_the_order_and_has_a_reason_where_no_one_can_agree() -> None:
     stretched = [[r and r**3 for r in row] for row in KRIPPENDORFF_2011]
     assert krippendorff_alpha(stretched).value == krippendorff_alpha(KRIPPENDORFF_2011).value
-
-
-def test_where_no_one_can_agree_there_is_a_reason() -> None:
     assert krippendorff_alpha([[1, 2]]).reason == "needs two raters or more, there is one rater"
     assert krippendorff_alpha([[1, None], [None, 2]]).reason == "no thing was rated by two raters"
     assert krippendorff_alpha([[3, 3], [3, 3]]).value is None

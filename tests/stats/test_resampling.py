@@ -38,7 +38,7 @@ def test_few_pairs_are_tested_exactly(values: list[int]) -> None:
     assert found.statistic == pytest.approx(sum(values) / len(values))
 
 
-def test_many_pairs_are_sampled_like_scipy_does() -> None:
+def test_many_pairs_are_sampled_like_scipy_does_and_their_p_is_never_zero() -> None:
     values = np.random.default_rng(3).normal(0.35, 1, size=40).tolist()
     found = permutation_test(values)
     theirs = scipy.stats.permutation_test(
@@ -46,9 +46,6 @@ def test_many_pairs_are_sampled_like_scipy_does() -> None:
     )
     assert found.p_value == pytest.approx(theirs.pvalue, abs=0.006)
     assert found == permutation_test(values)
-
-
-def test_a_sampled_p_is_never_zero() -> None:
     assert permutation_test([1.0, 2.0] * 30).p_value == pytest.approx(1 / 20_001)
 
 
@@ -59,13 +56,10 @@ def test_differences_of_one_size_are_counted_by_the_sign_test_however_many() -> 
     )
 
 
-def test_equal_ways_do_not_differ_and_no_pairs_say_nothing() -> None:
+def test_equal_ways_do_not_differ_a_tiny_difference_counts_and_an_unknown_one_is_refused() -> None:
     assert permutation_test([0.0, 0.0]).p_value == 1
     assert permutation_test([]).p_value is None
     assert permutation_test([]).reason == "needs one pair or more, there is none"
-
-
-def test_a_difference_that_is_not_known_is_refused_and_a_tiny_one_counts() -> None:
     with pytest.raises(ValueError, match="leave out what is not known"):
         permutation_test([float("nan"), 1.0, 2.0])
     assert permutation_test([1e-15] * 10).p_value == pytest.approx(2 / 2**10)
@@ -112,9 +106,11 @@ def test_intervals_contain_the_truth_as_often_as_they_say(clusters: int, members
     assert missed <= 300 * 0.05 + 4 * (300 * 0.05 * 0.95) ** 0.5
 
 
-def test_judges_who_take_the_first_in_line_are_found_out() -> None:
+def test_judges_who_take_the_first_in_line_are_found_out_if_there_are_ballots() -> None:
     assert equal_shares([12, 0, 0]).p_value == pytest.approx(3 / 3**12)
     assert equal_shares([4, 4, 4]).p_value == pytest.approx(1)
+    assert equal_shares([0, 0, 0]).reason == "needs one first place or more, there is none"
+    assert equal_shares([4]).p_value is None
 
 
 @given(st.lists(st.integers(0, 7), min_size=3, max_size=3).filter(lambda c: 0 < sum(c) < 15))
@@ -157,8 +153,3 @@ def test_ballots_too_many_to_count_and_too_few_for_chi_square_are_tested_against
     assert found.statistic == pytest.approx(theirs.statistic)
     assert found.p_value == pytest.approx(theirs.pvalue, abs=0.03)
     assert found.p_value
-
-
-def test_no_ballots_or_one_position_say_nothing() -> None:
-    assert equal_shares([0, 0, 0]).reason == "needs one first place or more, there is none"
-    assert equal_shares([4]).p_value is None

@@ -41,6 +41,10 @@ CHOOSE: dict[str, Any] = {"reviewers": 3, "confirmation": 7}
 LONG = " ".join(f"word{number}" for number in range(60))
 
 
+def long(request: Request) -> str:
+    return " ".join(f"{request.key.replace('/', '')}{word}" for word in LONG.split())
+
+
 def listing(*lines: str) -> Answer:
     """An author who writes a first text, and these lines whenever several are asked for."""
     return lambda request: json.dumps({"texts": lines}) if request.schema else FIRST
@@ -77,7 +81,7 @@ def ranked(played: Played) -> Sequence[Alternative]:
     return played.of(AlternativesRanked)[0].texts
 
 
-async def test_judges_choose_the_best_and_others_rank_these() -> None:
+async def test_judges_choose_the_best_of_texts_in_one_reply_or_one_by_one() -> None:
     played = await chosen()
     assert [each.text for each in ranked(played)] == [LINES[2], LINES[3], LINES[1]]
     assert played.delivered.text == LINES[2]
@@ -92,15 +96,7 @@ async def test_judges_choose_the_best_and_others_rank_these() -> None:
         assert each.low is not None
         assert each.high is not None
         assert each.low <= (each.share or 0) <= each.high
-
-
-async def test_short_texts_come_in_one_reply_and_long_ones_one_by_one() -> None:
-    played = await chosen()
     assert [each.key for each in played.asked("author")] == ["draft/try/0", "drafts/0/try/0"]
-
-    def long(request: Request) -> str:
-        return " ".join(f"{request.key.replace('/', '')}{word}" for word in LONG.split())
-
     played = await chosen(2, {"author": long})
     asked = played.asked("author")
     assert len(asked) == 4
@@ -174,20 +170,14 @@ async def test_fewer_texts_are_delivered_with_the_reason(
     assert result.status == "done"
 
 
-async def test_a_text_that_breaks_a_limit_is_never_delivered_silently(journal: Journal) -> None:
+async def test_a_broken_limit_is_told_and_under_matched_budgets_only_what_fits_is_begun(
+    journal: Journal,
+) -> None:
     task = type(TASK)(brief=TASK.brief, contract=Contract(max_words=2))
     result = await start_run(journal, scripted(SCRIPT), task=task, settings=settings(**several(3)))
     assert [each.text for each in result.alternatives] == [result.text]
     assert result.violations
     assert any("It breaks a limit: 4 words, at most 2 allowed" in line for line in result.summary())
-
-
-async def test_where_budgets_are_matched_no_text_is_begun_that_does_not_fit(
-    journal: Journal,
-) -> None:
-    def long(request: Request) -> str:
-        return " ".join(f"{request.key.replace('/', '')}{word}" for word in LONG.split())
-
     most = 4 + CHOOSE["reviewers"] + CHOOSE["confirmation"]
     chosen = settings(**several(3), matched=Matched("calls", Decimal(most)))
     result = await start_run(journal, scripted({**SCRIPT, "author": long}), settings=chosen)
@@ -198,15 +188,14 @@ async def test_where_budgets_are_matched_no_text_is_begun_that_does_not_fit(
 async def test_a_text_that_is_sent_back_is_expected_of_the_next_one_too(
     journal: Journal, more: int
 ) -> None:
-    def long(request: Request) -> str:
-        text = " ".join(f"{request.key.replace('/', '')}{word}" for word in LONG.split())
-        return text if "repair" in request.key else f"{text} and more"
+    def longer(request: Request) -> str:
+        return long(request) if "repair" in request.key else f"{long(request)} and more"
 
     most = 6 + more + CHOOSE["reviewers"] + CHOOSE["confirmation"]
     chosen = settings(**several(5), matched=Matched("calls", Decimal(most)))
     task = type(TASK)(brief=TASK.brief, contract=Contract(max_words=60))
     result = await start_run(
-        journal, scripted({**SCRIPT, "author": long}), task=task, settings=chosen
+        journal, scripted({**SCRIPT, "author": longer}), task=task, settings=chosen
     )
     assert len(result.alternatives) == 3 + more // 2
     assert result.calls == most - more % 2

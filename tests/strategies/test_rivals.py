@@ -95,7 +95,9 @@ async def test_every_strategy_delivers_and_every_role_sees_the_task_before_anyth
 
 
 @pytest.mark.parametrize("strategy", TAKING)
-async def test_a_breach_is_sent_back_once_and_then_not_taken(strategy: str) -> None:
+async def test_a_breach_or_leak_is_sent_back_once_and_a_text_taken_if_mended(
+    strategy: str,
+) -> None:
     def too_long(request: Request) -> str:
         return document("Short first." if request.key.startswith("draft") else LONG)
 
@@ -106,16 +108,16 @@ async def test_a_breach_is_sent_back_once_and_then_not_taken(strategy: str) -> N
     assert all(drop.reason == "contract" for drop in played.of(CandidateDropped))
     assert not played.of(CandidateReady)
     assert played.delivered.text.startswith(("Short first.", "The text of draft"))
-
-
-@pytest.mark.parametrize("strategy", TAKING)
-async def test_a_text_mended_in_time_is_taken(strategy: str) -> None:
     number = first_pass(strategy)
     key = f"pass/{number}/{writer(strategy)}"
     script: dict[str, Answer] = {f"{key}/try/0": document(LONG), f"{key}/repair": document("Kept.")}
     played = await short(strategy, script, contract=TEN)
     ready = played.of(CandidateReady)[0]
     assert (ready.number, ready.text, ready.repaired) == (number, "Kept.", True)
+    leak = "Here is the revised version of the text, which addresses the critique.\n\nThe key is there."
+    script = {f"{key}/try/0": document(leak), f"{key}/rewrite": document("The key is there.")}
+    ready = (await short(strategy, script)).of(CandidateReady)[0]
+    assert (ready.text, ready.rewritten, ready.leaks) == ("The key is there.", True, ())
 
 
 @pytest.mark.parametrize("strategy", ["autoreason", *TAKING])
@@ -140,7 +142,9 @@ async def test_a_text_that_was_cut_off_is_never_taken(strategy: str) -> None:
 
 
 @pytest.mark.parametrize("strategy", TAKING)
-async def test_a_clone_changes_nothing(strategy: str) -> None:
+async def test_a_clone_changes_nothing_and_authors_who_write_nothing_pause_the_run(
+    strategy: str,
+) -> None:
     same = document("The  text\nof draft.")
     played = await short(
         strategy, {writer(strategy): same, "draft/try/0": document("The text of draft.")}
@@ -148,19 +152,11 @@ async def test_a_clone_changes_nothing(strategy: str) -> None:
     assert {drop.reason for drop in played.of(CandidateDropped)} == {"clone"}
     assert played.delivered.text == "The text of draft."
     assert not played.asked("judge")
-
-
-@pytest.mark.parametrize("strategy", TAKING)
-async def test_a_text_about_its_own_making_is_sent_back(strategy: str) -> None:
-    number = first_pass(strategy)
-    key = f"pass/{number}/{writer(strategy)}"
-    leak = "Here is the revised version of the text, which addresses the critique.\n\nThe key is there."
-    script: dict[str, Answer] = {
-        f"{key}/try/0": document(leak),
-        f"{key}/rewrite": document("The key is there."),
-    }
-    ready = (await short(strategy, script)).of(CandidateReady)[0]
-    assert (ready.text, ready.rewritten, ready.leaks) == ("The key is there.", True, ())
+    nothing = Reply(outcome=Outcome.REFUSED, text="", model="scripted/x")
+    answers: dict[str, Answer] = {writer(strategy): nothing, "draft/try/0": document("A draft.")}
+    played = await short(strategy, answers)
+    assert isinstance(played.interruption, PanelFailed)
+    assert "2 passes in a row" in str(played.interruption)
 
 
 @pytest.mark.parametrize("strategy", REVISING)
@@ -171,15 +167,6 @@ async def test_guidance_reaches_the_next_pass(strategy: str) -> None:
     role = "critic/0" if strategy in ("critique_revise", "self_refine") else "reviser"
     assert guided[0] == f"pass/2/{role}/try/0"
     assert not any(key.startswith("pass/1/") for key in guided)
-
-
-@pytest.mark.parametrize("strategy", TAKING)
-async def test_authors_who_write_nothing_pause_the_run(strategy: str) -> None:
-    nothing = Reply(outcome=Outcome.REFUSED, text="", model="scripted/x")
-    answers: dict[str, Answer] = {writer(strategy): nothing, "draft/try/0": document("A draft.")}
-    played = await short(strategy, answers)
-    assert isinstance(played.interruption, PanelFailed)
-    assert "2 passes in a row" in str(played.interruption)
 
 
 async def test_iterated_revisions_take_one_call_a_pass_each_in_its_own_words() -> None:

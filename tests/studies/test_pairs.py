@@ -107,11 +107,13 @@ async def test_a_text_that_won_keeps_its_name_when_it_is_the_incumbent(journal: 
     assert {p.rejected_name for p in found.pairs if p.stages == ("pass/2",)} >= {"pass 1 B"}
 
 
-async def test_ties_are_left_out_and_counted(journal: Journal) -> None:
+async def test_ties_and_panels_without_a_verdict_are_left_out_and_counted(journal: Journal) -> None:
     judges = by_seat(("First", "Second", "Third"), ("Second", "First", "Third"))
     found = await pairs_of(journal, judges, {**FOR_TWO_PASSES, "passes": 1, "judges": 4})
     assert found.ties == 1
     assert names(found) == {("draft", "pass 1 AB", 4, 0), ("pass 1 B", "pass 1 AB", 4, 0)}
+    found = await pairs_of(journal, "I cannot decide.", FOR_TWO_PASSES)
+    assert (found.pairs, found.panels, found.undecided) == ([], 0, 2)
 
 
 async def test_pairs_below_the_agreement_asked_for_are_left_out(journal: Journal) -> None:
@@ -143,11 +145,6 @@ async def test_a_text_that_breaks_the_contract_is_not_chosen_over_one_that_keeps
     assert found.in_breach == 1
     assert "throws out" not in found.pairs[0].prompt
     assert "1 pair whose chosen text breaks the contract that the other keeps" in found.conclusion
-
-
-async def test_a_panel_without_a_verdict_decides_no_pair(journal: Journal) -> None:
-    found = await pairs_of(journal, "I cannot decide.", FOR_TWO_PASSES)
-    assert (found.pairs, found.panels, found.undecided) == ([], 0, 2)
 
 
 async def test_the_prompt_is_what_the_author_read(journal: Journal) -> None:

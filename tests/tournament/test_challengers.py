@@ -114,12 +114,15 @@ async def test_where_none_keeps_it_the_run_begins_with_what_comes_nearest() -> N
     assert played.of(DraftReady)[0].number == 2
 
 
-async def test_a_draft_that_never_came_is_none_of_them() -> None:
+async def test_a_draft_that_never_came_is_none_of_them_and_the_users_own_stands_alone() -> None:
     script: dict[str, Answer] = {"drafts/2/try/0": REFUSED, "drafts/2/try/1": REFUSED}
     played = await drafted(keeping_from(2), script=script, contract=SHORT)
     assert [each.attempt for each in played.of(DraftFailed)] == [1]
     (ready,) = played.of(DraftReady)
     assert (ready.number, ready.of) == (3, 2)
+    played = await drafted(keeping_from(1), draft="A draft of far too many words.", contract=SHORT)
+    assert not played.asked("author")
+    assert played.of(DraftReady)[0].given
 
 
 async def test_of_several_drafts_that_keep_it_blind_judges_choose_one() -> None:
@@ -146,12 +149,6 @@ async def test_a_panel_of_drafts_that_fails_leaves_the_first_that_keeps_the_cont
     same = await drafted(document("The one text."), drafts=3)
     assert not [each for each in same.asked("judge") if each.key.startswith("drafts/")]
     assert same.of(DraftReady)[0].number == 1
-
-
-async def test_a_draft_of_the_users_own_stands_alone() -> None:
-    played = await drafted(keeping_from(1), draft="A draft of far too many words.", contract=SHORT)
-    assert not played.asked("author")
-    assert played.of(DraftReady)[0].given
 
 
 async def test_another_draft_is_begun_only_if_the_budget_pays_for_a_pass_and_the_end_too() -> None:
@@ -197,15 +194,12 @@ def test_what_is_not_below_on_average_is_never_worse(differences: list[float]) -
         assert not is_worse(differences)
 
 
-def test_without_noise_any_difference_counts_and_with_noise_it_must_exceed_it() -> None:
+def test_a_difference_must_exceed_the_noise_which_alone_leaves_out_one_text_in_forty() -> None:
     assert is_worse([-0.001] * EVALUATIONS)
     assert not is_worse([0.0] * EVALUATIONS)
     assert not is_worse([-3.0, 2.0, -2.0, 1.0])
     assert is_worse([-3.0, -3.1, -2.9, -3.0])
     assert not is_worse([])
-
-
-def test_noise_alone_leaves_out_one_text_in_forty() -> None:
     chance, times = random.Random(1), 4000
     dropped = sum(is_worse([chance.gauss(0, 1) for _ in range(EVALUATIONS)]) for _ in range(times))
     assert dropped <= most_often(times, 0.025)
@@ -415,7 +409,7 @@ def by_key(request: Request) -> str:
     return document(f"Second text, made in {number} by {who}.")
 
 
-async def test_two_models_revise_side_by_side_and_the_synthesis_takes_them_by_turns() -> None:
+async def test_two_models_revise_side_by_side_for_the_synthesis_and_either_can_win() -> None:
     usual, played = await once(), await once("two revisers", script={"reviser": by_key})
     assert wire(played, "reviser", "synthesizer", "judge") == wire(
         usual, "reviser", "synthesizer", "judge"
@@ -431,9 +425,6 @@ async def test_two_models_revise_side_by_side_and_the_synthesis_takes_them_by_tu
         assert shown == [number]
     assert {len(texts) for texts in judged(played)} == {4}
     assert [each.slot for each in played.of(CandidateReady)] == ["B1", "B2", "AB"] * 2
-
-
-async def test_the_second_revision_can_win_and_be_delivered() -> None:
     judge = vote("by 2", "First")
     played = await once("two revisers", script={"reviser": by_key, "judge": judge}, passes=1)
     delivered = played.delivered

@@ -97,13 +97,10 @@ async def test_a_quote_that_is_not_in_the_text_drops_the_problem_and_is_counted(
     assert played.delivered.evidence.dropped_quotes == 2
 
 
-async def test_an_unreadable_critic_makes_the_pass_inconclusive_and_then_fails_the_run() -> None:
+async def test_unreadable_critics_and_dead_judges_end_a_run_as_failed_never_as_converged() -> None:
     played = await play({"critic": "I would rather talk about the weather."})
     assert [d.outcome for d in played.decided] == ["inconclusive", "inconclusive"]
     assert isinstance(played.interruption, PanelFailed)
-
-
-async def test_dead_judges_end_the_run_as_failed_never_as_converged() -> None:
     played = await play({"judge": "No comment."})
     assert isinstance(played.interruption, PanelFailed)
     assert [d.winner for d in played.decided] == [None, None]
@@ -401,7 +398,7 @@ async def test_a_person_may_change_what_must_stay() -> None:
     )
 
 
-async def test_texts_that_break_as_much_of_the_contract_are_judged() -> None:
+async def test_texts_that_break_as_many_limits_are_judged_and_who_breaks_fewer_goes_on() -> None:
     played = await play(
         {"judge": vote("Third"), "critic": critique()},
         contract=Contract(must_include=("zebra",)),
@@ -412,6 +409,15 @@ async def test_texts_that_break_as_much_of_the_contract_are_judged() -> None:
     assert (decided.outcome, decided.winner) == ("decided", "AB")
     assert (decided.survival_chance, decided.streak) == (None, 0)
     assert (played.delivered.status, len(played.delivered.violations)) == ("capped", 1)
+    contract = Contract(max_words=1, must_not_include=("First", "Third"))
+    played = await play({}, contract=contract, passes=1, max_drafts=1)
+    decided = played.decided[0]
+    assert (decided.outcome, decided.winner) == ("unopposed", "B")
+    assert {(each.slot, each.reason) for each in played.of(CandidateDropped)} == {
+        ("A", "contract"),
+        ("AB", "contract"),
+    }
+    assert not played.asked("judge")
 
 
 RISKS = Contract(sections=("Risks",), max_words=900)
@@ -502,18 +508,6 @@ async def test_no_challenger_is_further_from_a_limit_of_length_than_a() -> None:
     assert [(each.slot, each.reason) for each in played.of(CandidateDropped)] == [("B", "contract")]
     assert [each.slot for each in played.of(CandidateReady)] == ["AB"]
     assert played.asked("judge")
-
-
-async def test_a_text_that_breaks_fewer_limits_goes_on_without_a_judge() -> None:
-    contract = Contract(max_words=1, must_not_include=("First", "Third"))
-    played = await play({}, contract=contract, passes=1, max_drafts=1)
-    decided = played.decided[0]
-    assert (decided.outcome, decided.winner) == ("unopposed", "B")
-    assert {(each.slot, each.reason) for each in played.of(CandidateDropped)} == {
-        ("A", "contract"),
-        ("AB", "contract"),
-    }
-    assert not played.asked("judge")
 
 
 async def test_an_announcement_is_taken_off_and_a_repair_for_the_worse_not_heeded() -> None:

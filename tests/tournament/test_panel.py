@@ -113,11 +113,14 @@ async def test_three_judges_and_a_metric_have_four_ballots_and_the_fourth_is_no_
     assert (decided.survival_chance, decided.tie_chance) == survival_chances(size)
 
 
-async def test_a_text_is_measured_once_however_many_panels_it_is_on() -> None:
+async def test_a_text_is_measured_once_and_judges_who_cannot_be_read_are_not_replaced() -> None:
     run, measured = await judged(newest, k=3)
     assert len(run.decided) == 3
     assert measured.count("First text.") == EVALUATIONS
     assert {measured.count(text) for text in measured} == {EVALUATIONS}
+    run, _ = await judged(newest, script={"judge": "no idea"})
+    assert {each.outcome for each in run.decided} == {"inconclusive"}
+    assert run.interruption is not None
 
 
 @pytest.mark.parametrize("number", [None, math.nan, math.inf, 1.0])
@@ -134,12 +137,6 @@ async def test_without_a_number_or_with_equal_ones_it_does_not_vote(number: floa
     assert (found.scores, found.chance) == (usual.scores, usual.chance)
     shown = "two texts had the same number" if number == 1.0 else "a text had no number"
     assert statements.code_ballot(ballot, "metric") == f"no vote: {shown}"
-
-
-async def test_judges_who_cannot_be_read_are_not_replaced_by_the_metric() -> None:
-    run, _ = await judged(newest, script={"judge": "no idea"})
-    assert {each.outcome for each in run.decided} == {"inconclusive"}
-    assert run.interruption is not None
 
 
 # ---- a predictor --------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ async def reviewed(judge: Any, **changes: Any) -> Played:
     return await play({"judge": judge}, **UNSEEN | options | changes)
 
 
-async def test_without_judges_a_revision_takes_its_place_unseen_until_the_review() -> None:
+async def test_without_judges_revisions_of_models_by_turns_go_unseen_until_the_review() -> None:
     played = await reviewed(vote(*NEWEST))
     assert {each.outcome for each in played.decided} == {"unjudged"}
     assert [each.after for each in played.of(ReviewDecided)] == [2, 4, 6]
@@ -45,9 +45,15 @@ async def test_without_judges_a_revision_takes_its_place_unseen_until_the_review
     assert len(played.asked("judge")) == 9
     assert (played.delivered.status, played.delivered.ended_by) == ("capped", "passes")
     assert played.delivered.text == "Second text, made in 6."
+    models = Models(
+        author="a/x", critic="a/x", synthesizer="a/x", judges=("a/x",), revisers=("a/y", "a/z")
+    )
+    played = await reviewed(vote(*NEWEST), passes=3, models=models)
+    assert [each.model for each in played.asked("reviser")] == ["a/y", "a/z", "a/y"]
+    assert played.delivered.origin == "pass 3"
 
 
-async def test_the_run_goes_on_from_the_text_that_is_put_first() -> None:
+async def test_the_run_goes_on_from_the_text_put_first_now_or_last() -> None:
     played = await reviewed(vote("made in 1.", "First", "made in 3", "made in 2"), passes=4)
     first, second = played.of(ReviewDecided)
     assert (first.winner, first.back) == ("pass 1", True)
@@ -63,8 +69,6 @@ async def test_the_run_goes_on_from_the_text_that_is_put_first() -> None:
     assert [each.name for each in story.incumbents] == ["draft", "pass 1"]
     assert story.closing_review is story.reviews[-1].decided
 
-
-async def test_without_rankings_it_goes_back_to_the_text_last_put_first() -> None:
     def later(request: Request) -> str:
         known = vote(*NEWEST)(request)
         return known if request.key.startswith("review/2/") else "I cannot say."
@@ -236,15 +240,6 @@ async def test_a_revision_that_grew_too_much_is_left_out_unless_something_was_mi
     asked_for = await play({**much, "critic": critique("It lacks an example.")}, **options)
     assert asked_for.of(CandidateReady)
     assert "longer" not in {each.reason for each in asked_for.of(CandidateDropped)}
-
-
-async def test_without_judges_several_models_revise_by_turns() -> None:
-    models = Models(
-        author="a/x", critic="a/x", synthesizer="a/x", judges=("a/x",), revisers=("a/y", "a/z")
-    )
-    played = await reviewed(vote(*NEWEST), passes=3, models=models)
-    assert [each.model for each in played.asked("reviser")] == ["a/y", "a/z", "a/y"]
-    assert played.delivered.origin == "pass 3"
 
 
 @given(st.permutations("abcdef"), st.integers(1, 5))

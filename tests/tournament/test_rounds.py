@@ -165,14 +165,11 @@ async def test_a_review_says_how_a_text_is_first_where_most_judges_do_not_say_so
     assert (found.outcome, found.note) == (sentence, note)
 
 
-def test_a_round_that_is_under_way_is_not_over() -> None:
+def test_a_round_under_way_is_not_over_and_a_new_draft_that_won_is_called_one() -> None:
     story = story_of(["A"])
     for event in one_pass(2, "B")[:-1]:
         story.apply(event)
     assert [each.left is not None for each in tell(story)] == [True, False]
-
-
-def test_a_new_draft_that_took_the_place_of_a_rewrite_is_called_one() -> None:
     (found,) = tell(story_of(["B"], fresh=True))
     assert found.sentence == "a new draft won, 2 of 3 judges"
     assert found.reason is not None

@@ -61,7 +61,7 @@ async def test_a_challenger_needs_the_lead_that_is_required(
         assert played.requests == usual.requests
 
 
-async def test_a_stays_behind_where_no_lead_is_large_enough_and_it_is_said() -> None:
+async def test_a_stays_behind_where_no_lead_is_large_enough_but_only_on_the_ballot() -> None:
     played = await play(
         {"judge": vote("Second", "First", "Third")}, **QUIET, passes=1, required_lead=4
     )
@@ -73,9 +73,6 @@ async def test_a_stays_behind_where_no_lead_is_large_enough_and_it_is_said() -> 
     assert sentence.startswith("A stays")
     assert "3 points behind, and a challenger needs a lead of 4" in sentence
     assert sentence.endswith("; that confirms nothing")
-
-
-async def test_where_a_is_not_on_the_ballot_no_lead_is_required() -> None:
     script: dict[str, Any] = {
         "reviser": document("Second text."),
         "synthesizer": document("Third text."),

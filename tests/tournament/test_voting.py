@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import combinations_with_replacement, permutations
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.stats.recordings import recorded
 
 from autoreason.tournament.voting import (
     BUILT_IN,
@@ -297,11 +297,6 @@ REQUIRED_LEAD = {"s46_remedy/margin": 2, "s46_remedy/combined": 2}
 """The published remedy: a challenger replaces A only with two points more."""
 
 
-def recorded(records: Path, name: str) -> list[dict[str, Any]]:
-    text = (records / "recorded" / name).read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()]
-
-
 def tie_order(line: dict[str, Any]) -> tuple[str, ...]:
     if "dict order" in line["tie_order"]:
         return ("A", *(name for name in line["scores"] if name != "A"))
@@ -309,7 +304,7 @@ def tie_order(line: dict[str, Any]) -> tuple[str, ...]:
 
 
 def test_every_recorded_ballot_counts_to_the_recorded_scores_and_winner(records: Path) -> None:
-    passes = [line for line in recorded(records, "ballots.jsonl") if line["replay"] == "ballots"]
+    passes = [line for line in recorded(records, "ballots") if line["replay"] == "ballots"]
     assert passes
     for line in passes:
         rankings = [judge["ranking"] for judge in line["judges"] if judge["ranking"]]
@@ -319,7 +314,7 @@ def test_every_recorded_ballot_counts_to_the_recorded_scores_and_winner(records:
 
 
 def test_every_recorded_score_gives_the_recorded_winner_but_for_empty_panels(records: Path) -> None:
-    passes = [line for line in recorded(records, "ballots.jsonl") if line["replay"] == "scores"]
+    passes = [line for line in recorded(records, "ballots") if line["replay"] == "scores"]
     assert passes
     empty = 0
     for line in passes:
@@ -338,7 +333,7 @@ def test_every_recorded_score_gives_the_recorded_winner_but_for_empty_panels(rec
 
 def test_every_recorded_panel_counts_to_its_recorded_points_and_first_places(records: Path) -> None:
     counted = 0
-    for panel in recorded(records, "panels.jsonl"):
+    for panel in recorded(records, "panels"):
         rankings = [ballot["methods"] for ballot in panel["ballots"] or () if ballot["methods"]]
         if panel["kind"] != "rank" or not rankings or len(rankings) != panel["judges_valid"]:
             continue

@@ -297,7 +297,7 @@ async def test_different_programs_are_run_side_by_side() -> None:
     assert sandbox.busiest > 1
 
 
-async def test_a_broken_run_is_tried_once_more_and_then_is_no_result() -> None:
+async def test_a_broken_run_is_tried_once_more_and_an_interrupted_one_leaves_nothing() -> None:
     broken = ProgramRun(end_reason="broken", detail="the server died")
     problem = adding(public_tests=(Example(input="1 2", output="3"),))
     once = Counting(broken, RIGHT)
@@ -308,9 +308,6 @@ async def test_a_broken_run_is_tried_once_more_and_then_is_no_result() -> None:
     assert (examined.verdict, always.runs) == (CodeVerdict.SANDBOX_ERROR, 2)
     assert examined.failed is not None
     assert examined.failed.detail == "the sandbox failed: the server died"
-
-
-async def test_a_program_interrupted_in_its_test_leaves_nothing_behind() -> None:
     sandbox = Counting(RIGHT)
     examiner = ProgramExaminer(sandbox)
     task = asyncio.create_task(examiner.examine(adding(), "x", "public"))
@@ -526,15 +523,7 @@ async def test_an_answer_alone_in_making_the_checker_fail_is_wrong(
     assert failed.difference == "the checker cannot read this answer"
 
 
-async def test_what_a_checker_prints_is_not_its_verdict(examiner: ProgramExaminer) -> None:
-    checker = (
-        "print('true')\ndef check(input, output, expected):\n    print('true')\n    return False"
-    )
-    examined = await examiner.examine(in_any_order(checker), "print('true')", "public")
-    assert examined.verdict is CodeVerdict.WRONG_ANSWER
-
-
-async def test_without_a_checker_an_answer_of_several_is_never_called_wrong(
+async def test_without_a_checker_no_answer_is_wrong_and_what_one_prints_is_not_its_verdict(
     examiner: ProgramExaminer,
 ) -> None:
     problem = adding(checker="special")
@@ -545,6 +534,11 @@ async def test_without_a_checker_an_answer_of_several_is_never_called_wrong(
     assert (await first_failure(examiner, problem, "print(0)", "private")).detail == NO_CHECKER
     crashed = await first_failure(examiner, problem, "print(1 / 0)")
     assert crashed.verdict is CodeVerdict.RUNTIME_ERROR
+    checker = (
+        "print('true')\ndef check(input, output, expected):\n    print('true')\n    return False"
+    )
+    examined = await examiner.examine(in_any_order(checker), "print('true')", "public")
+    assert examined.verdict is CodeVerdict.WRONG_ANSWER
 
 
 DOUBLING = "def double(x):\n    return 2 * x\n"

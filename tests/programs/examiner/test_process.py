@@ -128,7 +128,9 @@ async def test_it_tells_what_programs_do(client: ExaminerClient) -> None:
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_it_tells_what_everybody_may_know_and_gives_verdicts(client: ExaminerClient) -> None:
+async def test_it_tells_what_everybody_may_know_and_gives_verdicts_and_nothing_private(
+    client: ExaminerClient,
+) -> None:
     assert [each.id for each in client.reply.assignments] == ["adding", "doubling"]
     assert [each.private for each in client.reply.assignments] == [1, 0]
     assert [each.line for each in client.reply.broken] == [3]
@@ -142,10 +144,6 @@ async def test_it_tells_what_everybody_may_know_and_gives_verdicts(client: Exami
     assert public.verdict is private.verdict is CodeVerdict.ACCEPTED
     assert (other.verdict, other.run) == (CodeVerdict.WRONG_ANSWER, 2)
     assert no_text.verdict is CodeVerdict.WRONG_ANSWER
-
-
-@pytest.mark.asyncio(loop_scope="module")
-async def test_nothing_private_reaches_the_loop(client: ExaminerClient) -> None:
     assert SECRET not in repr(client.reply.assignments)
     for program in ("print(input())", "raise ValueError(input())", ADDING):
         examined = await client.examine(asked(program, which="private", every=True))
@@ -363,7 +361,7 @@ async def exchange(
     return replies
 
 
-async def test_a_call_that_fails_is_answered_and_the_next_one_as_well() -> None:
+async def test_what_fails_or_cannot_be_opened_is_answered_in_words_and_the_next_call_too() -> None:
     served = Scripted()
     opened, failed, answered = await exchange(lambda _: served, "", "x")
     assert opened == ServiceReply(0, Raw(msgspec.msgpack.encode(served.opened)))
@@ -371,8 +369,6 @@ async def test_a_call_that_fails_is_answered_and_the_next_one_as_well() -> None:
     assert answered == ServiceReply(2, Raw(msgspec.msgpack.encode("x")))
     assert served.closed
 
-
-async def test_what_cannot_be_opened_is_refused_in_the_words_of_its_error() -> None:
     def refuse(_: OpenRequest) -> Scripted:
         raise InvalidInput("there is no such set; name another")
 
@@ -395,17 +391,13 @@ def kept() -> Path:
     return path
 
 
-def test_a_set_is_found_again_by_its_digest_and_read_by_its_owner_alone() -> None:
+def test_a_set_is_found_again_by_its_digest_for_its_owner_unless_it_was_changed() -> None:
     digest = save_set(PROBLEMS)
     assert load_set(digest) == PROBLEMS
     assert save_set(PROBLEMS) == digest
     assert kept().name == f"{digest}.jsonl"
     save_set(PROBLEMS)
     assert stat.S_IMODE(kept().stat().st_mode) == 0o600
-
-
-def test_a_set_that_is_not_there_or_was_changed_is_refused_in_one_sentence() -> None:
-    digest = save_set(PROBLEMS)
     with pytest.raises(InvalidInput, match="no problems saved"):
         load_set("0" * 64)
     kept().write_bytes(kept().read_bytes().replace(b"their sum", b"their product"))

@@ -444,15 +444,14 @@ def test_a_statement_says_how_answers_are_compared(
     assert (stated_checker(statement), allows_any_case(statement)) == (checker, any_case)
 
 
-def test_recorded_problems_with_one_answer_are_told_from_those_with_several(records: Path) -> None:
+def test_recorded_problems_say_whether_several_answers_are_right_and_how_closely(
+    records: Path,
+) -> None:
     one = read_problems(records / "problems" / "stdio.jsonl").problems
     several = read_problems(records / "problems" / "stdio_special.jsonl").problems
     assert not [each.id for each in one if stated_checker(each.statement) == "special"]
     found = sum(stated_checker(each.statement) == "special" for each in several)
     assert found >= 0.8 * len(several)
-
-
-def test_recorded_problems_that_compare_numbers_state_how_closely(records: Path) -> None:
     problems = read_problems(records / "problems" / "stdio.jsonl").problems
     for problem in problems:
         stated = stated_tolerance(problem.statement)

@@ -197,7 +197,9 @@ def test_a_text_that_does_worse_is_named_and_others_are_undecided(
     assert verdicts == {plan.control: "control", worse.code: "worse", other.code: "undecided"}
 
 
-def test_an_uneven_split_that_is_not_alarming_is_called_that(plan: AbPlan, tmp_path: Path) -> None:
+def test_an_uneven_split_is_called_that_and_an_unequal_one_hands_nothing_on(
+    plan: AbPlan, tmp_path: Path
+) -> None:
     sizes = [plan.sample, plan.sample, round(0.95 * plan.sample)]
     counts = {arm.code: (n // 5, n) for arm, n in zip(plan.arms, sizes, strict=True)}
     said = str(report_ab(fill_in(tmp_path / "test", counts)))
@@ -206,6 +208,16 @@ def test_an_uneven_split_that_is_not_alarming_is_called_that(plan: AbPlan, tmp_p
     said = str(report_ab(fill_in(tmp_path / "test", even)))
     assert "4,000 readers of each text" in said
     assert "uneven" not in said
+    codes = [arm.code for arm in plan.arms]
+    counts = {code: (400, 2000 - 300 * at) for at, code in enumerate(codes)}
+    kb = tmp_path / "kb"
+    kb.mkdir()
+    report = report_ab(fill_in(tmp_path / "test", counts), knowledge=kb)
+    assert "not split equally" in report.conclusion
+    assert not any(word in str(report) for word in ("xpected", "worse", "better", "points", "p <"))
+    assert {(arm.difference, arm.shrunken) for arm in report.arms} == {(None, None)}
+    assert report.records == ()
+    assert list(kb.iterdir()) == []
 
 
 def test_semicolons_small_letters_and_a_mark_of_a_spreadsheet_are_read(
@@ -240,19 +252,6 @@ def test_a_test_that_is_read_before_its_plan_is_reached_says_so(
         found = {arm.code: (200, plan.sample * share // 100) for arm in plan.arms}
         said = report_ab(fill_in(tmp_path / "test", found)).conclusion
         assert ("read early" in said) is (share < 95)
-
-
-def test_an_unequal_split_is_named_and_nothing_is_handed_on(plan: AbPlan, tmp_path: Path) -> None:
-    codes = [arm.code for arm in plan.arms]
-    counts = {code: (400, 2000 - 300 * at) for at, code in enumerate(codes)}
-    kb = tmp_path / "kb"
-    kb.mkdir()
-    report = report_ab(fill_in(tmp_path / "test", counts), knowledge=kb)
-    assert "not split equally" in report.conclusion
-    assert not any(word in str(report) for word in ("xpected", "worse", "better", "points", "p <"))
-    assert {(arm.difference, arm.shrunken) for arm in report.arms} == {(None, None)}
-    assert report.records == ()
-    assert list(kb.iterdir()) == []
 
 
 SHARES = ("24.1 %", "0.241", '"0,241"', "-3")

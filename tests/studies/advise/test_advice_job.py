@@ -76,7 +76,9 @@ def test_no_brief_that_asks_for_writing_is_a_fact(rest: str) -> None:
     assert not asks_for_fact(Task(brief=f"Write about this: {rest}"))
 
 
-async def test_judges_who_prefer_the_result_end_in_run_it(journal: Journal) -> None:
+async def test_judges_who_prefer_the_result_end_in_run_it_from_the_best_pilot(
+    journal: Journal, tmp_path: Path
+) -> None:
     result = await advised(journal, cast(by_grade))
     report = result.report
     assert report.advice == "run it"
@@ -85,9 +87,6 @@ async def test_judges_who_prefer_the_result_end_in_run_it(journal: Journal) -> N
     assert result.calls == 4 + 3 * 5
     assert report.price
     assert "fresh judges prefer the result" in str(result)
-
-
-async def test_the_command_goes_on_from_the_best_pilot(journal: Journal) -> None:
     result = await advised(journal, cast(by_grade), k=2)
     forked = fork.prepare(result.run, journal=journal)
     best = result.story.of(PilotFinished)[0].text
@@ -100,6 +99,12 @@ async def test_the_command_goes_on_from_the_best_pilot(journal: Journal) -> None
     whole = await forked.run_async(journal=journal, pool=lend(model))
     assert whole.finished
     assert journal.story(whole.run).forked_from == result.run
+    files = {
+        str(f.relative_to(tmp_path / "out"))
+        for f in export(result.run, tmp_path / "out", journal=journal)
+    }
+    assert "pilot/1/final.md" in files
+    assert "final.md" in files
 
 
 @pytest.mark.parametrize("habit", [erratic, blind, by_grade, first_come, garbled, keeps_draft])
@@ -239,13 +244,3 @@ async def test_records_of_earlier_runs_say_it_for_nothing(journal: Journal) -> N
         advise_from([none.run], journal=journal)
     report = advise_from([first.run, none.run], journal=journal)
     assert any(note.startswith(f"{none.run} is left out") for note in report.notes)
-
-
-async def test_every_text_of_an_advice_is_exported(journal: Journal, tmp_path: Path) -> None:
-    result = await advised(journal, cast(by_grade))
-    files = {
-        str(f.relative_to(tmp_path / "out"))
-        for f in export(result.run, tmp_path / "out", journal=journal)
-    }
-    assert "pilot/1/final.md" in files
-    assert "final.md" in files

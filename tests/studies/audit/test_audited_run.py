@@ -23,7 +23,7 @@ def finding(run: AuditedRun, name: str) -> AuditFinding:
     return found
 
 
-async def test_a_run_is_read_with_all_its_contents(journal: Journal) -> None:
+async def test_a_run_is_read_with_all_its_contents_and_its_last_panels(journal: Journal) -> None:
     result = await start_run(journal, scripted())
     (run,) = read_run(result.run, journal)
     assert (run.name, run.converged) == (result.run, True)
@@ -34,9 +34,6 @@ async def test_a_run_is_read_with_all_its_contents(journal: Journal) -> None:
     assert audited.panel is not None
     assert finding(run, "convergence").level == "fine"
     assert run.outcomes.total() == result.calls
-
-
-async def test_the_review_and_the_confirmation_are_among_its_panels(journal: Journal) -> None:
     result = await start_run(journal, EchoModel(), changes={"passes": 3, "seed": 6})
     (run,) = read_run(result.run, journal)
     assert result.story.closing_review is not None
@@ -102,7 +99,9 @@ async def test_each_cell_of_a_comparison_is_audited_and_its_panels_are_panels(
     assert (found.runs, found.panels) == (4, 1)
 
 
-async def test_questions_of_a_certificate_decide_nothing(journal: Journal) -> None:
+async def test_questions_decide_nothing_and_given_texts_were_not_written_to_keep_limits(
+    journal: Journal,
+) -> None:
     asked = settings("echo/echo", job=Certify(model="echo/echo", suite=2))
     result = await start_run(journal, settings=asked)
     (run,) = read_run(result.run, journal)
@@ -110,11 +109,6 @@ async def test_questions_of_a_certificate_decide_nothing(journal: Journal) -> No
     assert not any(panel.winner for panel in run.panels)
     assert finding(run, "invalid ballots").level == "fine"
     assert finding(run, "ties").level == "unknown"
-
-
-async def test_texts_that_came_with_the_task_were_not_written_to_keep_its_limits(
-    journal: Journal,
-) -> None:
     entries = (Entry(name="long", text="A text of five words."), Entry(name="short", text="Two."))
     task = Task(brief="Write.", contract=Contract(min_words=9), entries=entries)
     result = await start_run(journal, task=task, changes={"job": Judge()})

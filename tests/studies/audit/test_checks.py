@@ -237,10 +237,18 @@ def test_each_question_says_what_is_there_at_the_level_it_deserves(
     assert (finding.level, says in finding.statement) == (level, True), finding.statement
 
 
-def test_the_interval_of_a_confirmation_is_exact() -> None:
+def test_a_confirmation_has_an_exact_interval_and_chance_is_no_preference() -> None:
     number = finding_of(audit_panels.confirmation, confirmed((7, 10))).number
     oracle = scipy.stats.binomtest(7, 10).proportion_ci(method="exact")
     assert (number.low, number.high) == pytest.approx((oracle.low, oracle.high))
+    # 21 of 31 is p = 0.07: too little, whatever an interval says.
+    longer, shorter = {"A": 1, "B": 9}, {"A": 9, "B": 1}
+    two = vote("B", "A", order=("A", "B"))
+    passes = [judged(two, words=longer if n < 21 else shorter) for n in range(31)]
+    finding = finding_of(audit_panels.length_preferred, [run(*passes)])
+    assert finding.level == "fine"
+    assert finding.p_value_adjusted == pytest.approx(scipy.stats.binomtest(21, 31).pvalue)
+    assert "more than chance" not in finding.statement
 
 
 @settings(max_examples=10)
@@ -267,17 +275,6 @@ def test_the_conclusion_names_what_is_worst() -> None:
     assert "before the alarm is dealt with: invalid ballots" in conclude([fine, worth, alarm])
     assert "1 of 2 questions it cannot answer" in conclude([fine, silent])
     assert "too little" in conclude([silent])
-
-
-def test_a_preference_that_chance_explains_is_not_called_one() -> None:
-    # 21 of 31 is p = 0.07: too little, whatever an interval says.
-    longer, shorter = {"A": 1, "B": 9}, {"A": 9, "B": 1}
-    two = vote("B", "A", order=("A", "B"))
-    passes = [judged(two, words=longer if n < 21 else shorter) for n in range(31)]
-    finding = finding_of(audit_panels.length_preferred, [run(*passes)])
-    assert finding.level == "fine"
-    assert finding.p_value_adjusted == pytest.approx(scipy.stats.binomtest(21, 31).pvalue)
-    assert "more than chance" not in finding.statement
 
 
 def test_every_question_that_is_tested_makes_the_others_harder_to_pass() -> None:

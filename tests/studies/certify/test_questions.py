@@ -113,13 +113,20 @@ def test_every_other_kind_is_balanced_over_the_pairs(seed: int, repeats: int) ->
         assert len(orders) == 2
 
 
-def test_every_way_of_injection_is_tried_in_both_orders() -> None:
+def test_every_injection_is_tried_in_both_orders_and_records_name_either_text() -> None:
     asked = of("injection", other_questions(7, 1))
     seen = Counter(
         (way_for(INJECTIONS, at, each.seat), each.order) for at, each in enumerate(asked)
     )
     assert set(seen.values()) == {2}
     assert len(seen) == 2 * len(INJECTIONS)
+    named = Counter(
+        (text_named(seed, each.stage, each.seat), each.order[0])
+        for seed in range(30)
+        for each in of("record", other_questions(seed, 1))
+    )
+    assert len(named) == 4
+    assert all(abs(number - 180) < 5 * (720 * 3 / 16) ** 0.5 for number in named.values())
 
 
 @steady
@@ -131,16 +138,6 @@ def test_a_record_gives_an_order_that_a_folder_would_have_left_out(seed: int, re
         assert lines_to_models(hostile.text)
         assert not lines_to_models(harmless.text)
         assert set(each.texts) == {"sound", "spoiled"}
-
-
-def test_either_text_is_named_by_half_of_the_records() -> None:
-    named = Counter(
-        (text_named(seed, each.stage, each.seat), each.order[0])
-        for seed in range(30)
-        for each in of("record", other_questions(seed, 1))
-    )
-    assert len(named) == 4
-    assert all(abs(number - 180) < 5 * (720 * 3 / 16) ** 0.5 for number in named.values())
 
 
 def test_every_kind_of_question_shows_what_it_should() -> None:

@@ -64,18 +64,15 @@ def test_a_difference_is_a_plain_sentence(measure: str, value: float, said: str)
     assert answer(a_pair(measure, value), "pair").startswith(f"not shown: {said}")
 
 
-def test_a_slight_preference_that_is_shown_has_enough_digits() -> None:
-    pair = replace(a_pair("preferred", 0.008), p_value_adjusted=0.01)
-    assert answer(pair, "pair").startswith("judges prefer contest to single in 50.4 % of votes,")
-
-
-def test_differences_and_means_have_units() -> None:
+def test_differences_and_means_have_units_and_slight_ones_enough_digits() -> None:
     found = Estimate(value=-0.042, low=-0.5, high=0.4, n=8)
     assert difference("preferred", found) == ("-4.2 points", "(-50.0 to 40.0)")
     assert difference("cost", found) == ("-$0.0420", "(-$0.50 to $0.40)")
     assert difference("seconds", found)[0] == "-0.042 s"
     assert number("words", 12345.6) == "12,345.6"
     assert number("cost", 0.1234567) == "$0.12"
+    pair = replace(a_pair("preferred", 0.008), p_value_adjusted=0.01)
+    assert answer(pair, "pair").startswith("judges prefer contest to single in 50.4 % of votes,")
 
 
 def _panel_of_same_texts(repeat: int) -> CellFinished:

@@ -40,15 +40,12 @@ def tried(*cells: CellFinished) -> list[dict[str, object]]:
     return [{"arm": e.arm, "place": e.place, "left out": e.left_out} for e in found.texts]
 
 
-def test_places_are_by_points_and_equal_points_share_one() -> None:
+def test_places_are_by_points_shared_by_equals_and_none_for_what_was_left_out() -> None:
     arms = [a_cell(arm, "B") for arm in a_suite().arms]
     judged = a_panel("revised single contest", "single revised contest")
     places = {each["arm"]: each["place"] for each in tried(*arms, judged)}
     assert places == {"single": 1, "revised": 1, "contest": 3}
     assert {each["place"] for each in tried(*arms)} == {None}
-
-
-def test_what_was_left_out_says_why_and_shows_no_place() -> None:
     suite = a_suite()
     cells = [a_cell("single", "B", finished=False, status="budget"), a_cell("revised", "B")]
     (found,) = find_tries(suite, cells, ArmValues(suite, cells), {})

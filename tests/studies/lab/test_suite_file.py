@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
 from autoreason.settings import Budget
 from autoreason.studies.lab_file import SuiteFile, read_suite
+from autoreason.studies.lab_suite import Suite, count_cells, groups
 
 USUAL = """\
 name: tides
@@ -32,7 +34,7 @@ def read(text: str, folder: Path, **options: object) -> SuiteFile:
     return read_suite(path, models={"": "echo/echo"} | dict(options.pop("models", {})), **options)  # type: ignore[arg-type, call-overload]
 
 
-def test_a_suite_has_its_tasks_arms_comparisons_and_limits(tmp_path: Path) -> None:
+def test_a_suite_has_its_tasks_arms_comparisons_and_limits_and_is_no_list(tmp_path: Path) -> None:
     file = read(USUAL + "budget: {cost: 2.5, cell: {calls: 30}}\n", tmp_path)
     assert float(file.budget.cost or 0) == 2.5
     assert file.suite.arms["single"].settings.budget == Budget(calls=30)
@@ -42,6 +44,8 @@ def test_a_suite_has_its_tasks_arms_comparisons_and_limits(tmp_path: Path) -> No
     assert file.suite.comparisons[0].measure == "preferred"
     assert file.suite.panel is not None
     assert (file.seed, file.suite.repeats) == (3, 2)
+    with pytest.raises(InvalidInput, match="it must be `key: value` pairs, not a list"):
+        read("- name: tides\n", tmp_path)
 
 
 WRONG = {
@@ -135,11 +139,6 @@ def test_what_no_suite_can_use_is_refused_where_it_is(tmp_path: Path, line: str)
     assert ", line 13, column " in str(caught.value)
 
 
-def test_a_list_is_not_a_suite(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match="it must be `key: value` pairs, not a list"):
-        read("- name: tides\n", tmp_path)
-
-
 @pytest.mark.parametrize("right", WRONG)
 def test_what_is_wrong_is_a_sentence_with_its_place(tmp_path: Path, right: str) -> None:
     wrong, sentence = WRONG[right]
@@ -218,3 +217,46 @@ def test_what_only_texts_know_is_refused_where_all_tasks_are_others(
     text = f"name: sums\ntasks:\n  sums: {{problems: sums.jsonl}}\narms:\n  one: {{{key}, strategy: search}}\n"
     with pytest.raises(InvalidInput, match=r"line 5, column 9: .* does nothing in search"):
         read(text, tmp_path)
+
+
+# Cells: what is shared is one cell, and numbers do not depend on what came first.
+
+
+def suite(folder: Path, text: str = USUAL) -> Suite:
+    return read(text, folder).suite
+
+
+def names(found: Suite) -> list[list[str]]:
+    return [[cell.part for cells in group for cell in cells] for group in groups(found)]
+
+
+def test_arms_of_a_repeat_share_a_draft_and_a_panel_as_do_comparisons_of_the_same(
+    tmp_path: Path,
+) -> None:
+    assert names(suite(tmp_path)) == [
+        ["1/draft/1", "1/single/1", "1/revised/1", "1/panel/1"],
+        ["1/draft/2", "1/single/2", "1/revised/2", "1/panel/2"],
+    ]
+    text = USUAL + "  - {name: again, question: Once more, arms: [single, revised]}\n"
+    assert names(suite(tmp_path, text)) == names(suite(tmp_path))
+
+
+def test_a_draft_depends_on_its_author_alone_and_an_arm_may_write_its_own(tmp_path: Path) -> None:
+    text = USUAL.replace("strategy: single", "passes: 2")
+    other = text.replace("passes: 2", "passes: 5, critic_model: echo/b")
+    assert names(suite(tmp_path, other)) == names(suite(tmp_path, text))
+    author = USUAL.replace("strategy: single", "strategy: single, author_model: echo/b")
+    assert names(suite(tmp_path, author))[0][:2] == ["1/draft-1/1", "1/draft-2/1"]
+    text = USUAL.replace("strategy: single", "strategy: single, draft: own")
+    (group, _) = groups(suite(tmp_path, text))
+    assert group.draft_of("single") is None
+    assert group.draft_of("revised") == group.drafts[0]
+
+
+def test_cells_are_numbered_in_order_and_added_repeats_come_last(tmp_path: Path) -> None:
+    before = suite(tmp_path)
+    numbers = [cell.number for group in groups(before) for cells in group for cell in cells]
+    assert numbers == list(range(1, count_cells(before) + 1))
+    more = replace(before, added={"revising": 2})
+    assert names(more)[:2] == names(before)
+    assert len(names(more)) == 4

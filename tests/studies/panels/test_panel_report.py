@@ -83,13 +83,17 @@ def test_points_first_places_and_duels_are_what_a_count_by_hand_gives(ballots: l
     assert found.positions == tuple(sum(b[0] == name for b in ballots) for name in NAMES)
 
 
-def test_the_winner_leads_beyond_chance() -> None:
+def test_the_winner_leads_beyond_chance_and_few_voters_show_in_the_interval() -> None:
     assert panel(*["bac"] * 9, chance=0.001).winner == "b"
     assert panel(*["bac"] * 9).winner == "b"
     assert panel("bac", "bca", chance=0.3).winner is None
     assert panel("bac", "bca").winner is None
     at = panel("bac", chance=BEYOND_CHANCE)
     assert at.winner == "b"
+    found = panel(*["abc"] * 7)
+    best = found.standings[0].mean_points
+    assert (best.value, best.high) == (3.0, 3.0)
+    assert best.low == pytest.approx(1 + 2 * (0.05 / 3 / 2) ** (1 / 7))
 
 
 def test_texts_that_are_the_same_share_their_place() -> None:
@@ -198,13 +202,6 @@ def test_who_is_missing_from_some_ballots_does_not_fall_behind_for_it() -> None:
     found = report([*whole, *without], WORDS, cast(*["bac"] * 7), clustered=True)
     assert [each.name for each in found.standings] == ["b", "a", "c"]
     assert found.winner == "b"
-
-
-def test_a_unanimous_panel_has_an_interval_that_says_how_few_were_asked() -> None:
-    found = panel(*["abc"] * 7)
-    best = found.standings[0].mean_points
-    assert (best.value, best.high) == (3.0, 3.0)
-    assert best.low == pytest.approx(1 + 2 * (0.05 / 3 / 2) ** (1 / 7))
 
 
 def test_the_lengths_that_count_are_those_of_the_texts_that_were_judged() -> None:

@@ -46,7 +46,9 @@ async def held_again(
     return await start_run(journal, model, task=task, settings=again(run.run)), model
 
 
-async def test_the_texts_of_every_recorded_panel_are_judged_again(journal: Journal) -> None:
+async def test_the_texts_of_every_recorded_panel_are_judged_again_wherever_it_is_left(
+    journal: Journal,
+) -> None:
     run = await recorded(journal)
     task = recorded_panels(run.story, run.run)
     stages = list(dict.fromkeys(entry.stage for entry in task.entries))
@@ -64,9 +66,12 @@ async def test_the_texts_of_every_recorded_panel_are_judged_again(journal: Journ
         "Write a note about the new coffee machine.\n\nKeep it short and kind.",
         None,
     )
+    await left_after_every_call(journal, task, again(run.run), {"judge": vote("First")})
 
 
-async def test_it_is_reported_which_decisions_come_out_otherwise(journal: Journal) -> None:
+async def test_it_is_reported_which_decisions_come_out_otherwise_and_ties_go_as_recorded(
+    journal: Journal,
+) -> None:
     run = await recorded(journal)
     alike, model = await held_again(
         journal, run, {"judge": vote("Third text, made in 1", "made in 1")}
@@ -89,10 +94,6 @@ async def test_it_is_reported_which_decisions_come_out_otherwise(journal: Journa
     changed = [each.changed for each in decisions(run.story, other.story.panels)]
     assert changed[0], "the first pass was won by a challenger"
     assert decisions(run.story, other.story.panels)[-1].new_winner == "draft"
-
-
-async def test_ties_go_the_way_of_the_record(journal: Journal) -> None:
-    run = await recorded(journal)
 
     def torn(request: Request) -> str:
         labels = list(shown_texts(request))
@@ -119,12 +120,6 @@ def test_a_run_without_a_panel_is_one_sentence() -> None:
         recorded_panels(story, "some-run")
     with pytest.raises(InvalidInput, match="before anything was recorded"):
         recorded_panels(Story(), "some-run")
-
-
-async def test_left_after_any_call_it_ends_the_same(journal: Journal) -> None:
-    run = await recorded(journal)
-    task = recorded_panels(run.story, run.run)
-    await left_after_every_call(journal, task, again(run.run), {"judge": vote("First")})
 
 
 async def test_dead_judges_are_no_decisions_and_others_may_follow(journal: Journal) -> None:

@@ -40,7 +40,9 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_every_text_is_there_once_under_a_code_and_no_file_names_a_source(study: Study) -> None:
+def test_every_text_is_there_once_under_a_code_without_a_source_and_is_left_alone(
+    study: Study,
+) -> None:
     found = contents(study.folder)
     assert {name.rpartition("/")[2] for name in found} == {
         *("INSTRUCTIONS.md", "brief.md", "key.sealed", "packet.json"),
@@ -53,6 +55,10 @@ def test_every_text_is_there_once_under_a_code_and_no_file_names_a_source(study:
     assert "autoreason rate report" in found["key.sealed"].decode()
     for name in NAMES:
         assert not any(name.encode() in data for data in found.values())
+    before = contents(study.folder)
+    with pytest.raises(InvalidInput, match="is not empty"):
+        build_packet(study.folder, [TOAST], seed=1)
+    assert contents(study.folder) == before
 
 
 def test_the_same_seed_makes_the_same_packet_and_a_rater_sees_limits_and_facts(
@@ -92,13 +98,6 @@ def test_what_cannot_be_compared_is_refused_and_nothing_written(
     with pytest.raises(InvalidInput, match=message):
         build_packet(tmp_path / "study", [task], seed=1)
     assert not (tmp_path / "study").exists()
-
-
-def test_a_folder_in_use_is_left_alone(study: Study) -> None:
-    before = contents(study.folder)
-    with pytest.raises(InvalidInput, match="is not empty"):
-        build_packet(study.folder, [TOAST], seed=1)
-    assert contents(study.folder) == before
 
 
 def torn(path: Path) -> None:
