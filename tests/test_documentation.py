@@ -184,14 +184,11 @@ def test_help_and_page_say_how_many_questions_a_judge_is_asked() -> None:
     assert f"asks a judge {count} questions" in page
 
 
-def test_every_key_of_front_matter_is_in_the_table() -> None:
+def test_every_key_of_front_matter_and_of_an_arm_is_on_its_page() -> None:
     page = (ROOT / "docs" / "writing.md").read_text("utf-8")
     table = page.partition("## Limits")[2].partition("\n\nA text that")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     assert [key for row in rows for key in re.findall(r"`(\w+)`", row)] == list(FRONT_MATTER)
-
-
-def test_every_key_of_an_arm_is_on_the_page_of_suites() -> None:
     page = (ROOT / "docs" / "laboratory.md").read_text("utf-8")
     keys = page.partition("## Keys")[2].partition("## What is run")[0]
     listed = {*settings_of("run"), "seed", "batch"}

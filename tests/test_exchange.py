@@ -44,14 +44,11 @@ class Weather(Query[tuple[int, ...]], frozen=True, kw_only=True):
     days: int
 
 
-def test_a_query_reads_its_answer_as_the_type_it_is_declared_with() -> None:
+def test_a_query_reads_its_answer_as_its_type_and_is_recorded_as_no_role() -> None:
     assert Weather.read_answer([3, 4]) == (3, 4)
     assert BudgetQuery.read_answer("3 calls are left") == "3 calls are left"
     with pytest.raises(ValidationError):
         Weather.read_answer("warm")
-
-
-def test_no_query_is_recorded_as_what_a_model_is_asked_to_be() -> None:
     kinds = [each.kind for each in (GuidanceQuery, BudgetQuery, *PROGRAM_QUERIES)]
     assert len(set(kinds)) == len(kinds)
     assert not set(kinds) & set(get_args(Role))

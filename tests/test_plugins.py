@@ -54,16 +54,13 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def test_a_check_of_ones_own_is_a_rule_of_the_contract(own: Path) -> None:
+def test_a_check_of_ones_own_is_a_rule_of_the_contract_which_no_brief_can_name(own: Path) -> None:
     contract = Contract(max_words=3, checks=("own.py:no_emoji",))
     assert contract.checks == (f"{own.resolve()}:no_emoji",), "found again from another folder"
     assert contract.rules() == ("At most 3 words.", "Has no emoji.")
     assert contract.violations("plain text") == ()
     (violation,) = contract.violations("good \N{ROCKET}")
     assert (violation.rule, violation.message) == ("checks", "\N{ROCKET} is an emoji")
-
-
-def test_a_brief_names_no_code(own: Path) -> None:
     brief = own.with_name("brief.md")
     brief.write_text("---\nchecks: own.py:no_emoji\n---\nWrite.\n")
     with pytest.raises(InvalidInput, match="a brief cannot name code; give `checks` as"):

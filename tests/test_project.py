@@ -14,9 +14,10 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
-def test_the_changelog_begins_with_the_version() -> None:
+def test_the_changelog_begins_with_the_version_and_the_readme_is_read_in_a_minute() -> None:
     changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
     assert re.findall(r"^## \[(.+?)\]", changes, re.MULTILINE)[0] == __version__
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 80
 
 
 def test_every_supported_python_is_tested() -> None:
@@ -44,7 +45,3 @@ def test_the_readme_leads_from_a_package_index_to_the_repository() -> None:
     assert [each for each in links if not each.startswith("https://")] == []
     # Where nobody knows the repository, no link leads nowhere.
     assert "](" not in with_addresses(text, "", "v1.0.0")
-
-
-def test_the_readme_is_read_in_a_minute() -> None:
-    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 80

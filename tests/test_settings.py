@@ -19,10 +19,13 @@ from autoreason.settings import Budget, Models, Settings, make_settings, provide
 ONE = Models.everywhere("echo/echo")
 
 
-def test_one_model_plays_every_role_unless_others_are_named() -> None:
+def test_one_model_plays_every_role_unless_others_are_named_or_only_judges_are_asked() -> None:
     assert ONE.all() == ("echo/echo",)
     mixed = Models(author="a/x", critic="b/x", synthesizer="a/x", judges=("c/x", "b/x"))
     assert mixed.all() == ("a/x", "b/x", "c/x")
+    models = Models.judging("a/x", "b/x", "a/x")
+    assert models.all() == ("a/x", "b/x")
+    assert make_settings(models, 1, base_url={"a": "http://h/v1"}).server_of("a/x")
 
 
 def test_settings_that_cannot_be_read_are_refused_by_name() -> None:
@@ -30,12 +33,6 @@ def test_settings_that_cannot_be_read_are_refused_by_name() -> None:
         Settings(models=5, seed="x")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="`budget` is 5; give a Budget"):
         Settings(models=ONE, seed=1, budget=5)  # type: ignore[arg-type]
-
-
-def test_where_only_judges_are_asked_no_other_model_is_named() -> None:
-    models = Models.judging("a/x", "b/x", "a/x")
-    assert models.all() == ("a/x", "b/x")
-    assert make_settings(models, 1, base_url={"a": "http://h/v1"}).server_of("a/x")
 
 
 def test_the_defaults_are_reviews_of_revisions_that_no_judge_sees_and_the_paper_has_votes() -> None:

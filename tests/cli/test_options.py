@@ -75,12 +75,9 @@ def test_help_names_the_defaults_of_a_new_run(protocol: Any) -> None:
         assert where in shown[name], name
 
 
-def test_help_names_what_the_embedded_model_gets_instead() -> None:
+def test_help_names_what_the_embedded_model_gets_instead_and_the_defaults_of_studies() -> None:
     embedded = make_settings(Models.everywhere("local/smollm2"), 1)
     assert f"local/smollm2: {embedded.max_tokens}]" in shown_by("run")["max_tokens"]
-
-
-def test_help_of_a_study_names_its_own_defaults() -> None:
     assert f"[default: {PANEL_JUDGES}]" in shown_by("judge")["judges"]
     compared = shown_by("compare")
     assert f"[default: {PANEL_JUDGES}]" in compared["panel_judges"]

@@ -218,17 +218,14 @@ async def test_guidance_reaches_one_critic_once_also_across_a_resume(journal: Jo
     assert [(t.number, t.text) for t in taken] == [(2, "Mention Lisbon.")]
 
 
-async def test_a_run_whose_panels_failed_can_be_resumed_with_other_judges(journal: Journal) -> None:
+async def test_a_run_whose_panels_failed_or_that_has_no_draft_goes_on_with_other_models(
+    journal: Journal,
+) -> None:
     failed = await start_run(journal, scripted({"judge": "no comment"}))
     assert failed.status == "panel_failed"
     result = await go_on(journal, failed.run, scripted())
     assert result.status == "converged"
     assert result.story.trajectory == ("?", "?", "A", "A")
-
-
-async def test_a_run_without_a_first_draft_asks_for_one_again_when_resumed(
-    journal: Journal,
-) -> None:
     failed = await start_run(journal, scripted({"author": cut_off()}))
     assert (failed.status, failed.story.text) == ("provider_failed", None)
     result = await go_on(journal, failed.run, scripted())

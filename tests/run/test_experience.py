@@ -55,17 +55,9 @@ def test_rounds_that_brought_nothing_in_most_runs_can_be_saved() -> None:
     assert "after the first round: --rounds 5" in said([PastRun(0.0, 25, 0)] * 5)
 
 
-@pytest.mark.parametrize(
-    ("text", "form"),
-    [
-        ("One line.", "line"),
-        ("- a\n- b\n\n- c", "list"),
-        ("1. a\n2) b", "list"),
-        ("A\n\nB", "text"),
-    ],
-)
-def test_a_text_is_a_line_a_list_or_a_text(text: str, form: str) -> None:
-    assert kind_of(text).form == form
+def test_a_text_is_a_line_a_list_or_a_text() -> None:
+    texts = ("One line.", "- a\n- b\n\n- c", "1. a\n2) b", "A\n\nB")
+    assert [kind_of(text).form for text in texts] == ["line", "list", "list", "text"]
 
 
 async def rising_run(journal: Journal, *best: str, **changes: Any) -> str:
@@ -117,9 +109,8 @@ async def test_only_runs_with_the_same_models_and_of_the_same_kind_count(journal
     for limit, found in ((8, [sentence]), (80, [])):
         limited = replace(task, contract=Contract(max_words=limit))
         assert find_experience(journal, settings, limited) == found
-    assert find_experience(journal, settings, task, "Another text, made of six words.") == [
-        sentence
-    ]
+    another = "Another text, made of six words."
+    assert find_experience(journal, settings, task, another) == [sentence]
     assert find_experience(journal, settings, task, "- a list\n- of two") == []
     for models in (
         Models.everywhere("scripted/other"),
