@@ -184,11 +184,15 @@ def test_help_and_page_say_how_many_questions_a_judge_is_asked() -> None:
     assert f"asks a judge {count} questions" in page
 
 
+def keys_in_tables(page: str) -> list[str]:
+    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
+    return [key for row in rows for key in re.findall(r"`(\w+)`", row)]
+
+
 def test_every_key_of_front_matter_and_of_an_arm_is_on_its_page() -> None:
     page = (ROOT / "docs" / "writing.md").read_text("utf-8")
     table = page.partition("## Limits")[2].partition("\n\nA text that")[0]
-    rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
-    assert [key for row in rows for key in re.findall(r"`(\w+)`", row)] == list(FRONT_MATTER)
+    assert keys_in_tables(table) == list(FRONT_MATTER)
     page = (ROOT / "docs" / "laboratory.md").read_text("utf-8")
     keys = page.partition("## Keys")[2].partition("## What is run")[0]
     listed = {*settings_of("run"), "seed", "batch"}
@@ -197,9 +201,7 @@ def test_every_key_of_front_matter_and_of_an_arm_is_on_its_page() -> None:
 
 def test_every_key_of_a_research_task_is_in_the_table() -> None:
     page = (ROOT / "docs" / "research.md").read_text("utf-8")
-    rows = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `")]
-    listed = [key for row in rows for key in re.findall(r"`(\w+)`", row)]
-    assert sorted(listed) == sorted(TaskKeys.__struct_fields__)
+    assert sorted(keys_in_tables(page)) == sorted(TaskKeys.__struct_fields__)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="evaluators are jailed on Linux")

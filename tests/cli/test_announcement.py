@@ -48,9 +48,8 @@ def test_what_is_not_known_is_left_out_but_a_time_said_to_be_unknown() -> None:
 
 def test_a_limit_of_time_is_not_called_one_that_is_never_passed_but_evaluations_are() -> None:
     assert expect(seconds=0.5).endswith("; nothing new is begun after 0.5 s")
-    assert expect(pace=0.01, seconds=1800) == (
-        "about 60 calls, $0.30; never more than 430 calls; nothing new is begun after 30 min"
-    )
+    timed = expect(pace=0.01, seconds=1800)
+    assert timed.endswith("; never more than 430 calls; nothing new is begun after 30 min")
     settings = make_settings(MODELS, 1, job=Research(evaluations=50))
     said = describe_expected(Expected(CALLS, None), settings, 0.01)
     assert said == "about 60 calls; never more than 430 calls or 50 evaluations"

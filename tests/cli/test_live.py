@@ -132,11 +132,10 @@ def test_a_batch_is_shown_until_it_has_ended() -> None:
     sent = datetime(2026, 11, 16, 14, 3).timestamp()
     live.on_signal(BatchWaiting("pass/3/judge/0/try/0", "one", 120, 40, sent))
     live.on_signal(BatchWaiting("pass/3/judge/1/try/0", "two", 3, 0, sent))
-    assert live.batch_progress() == (
-        "batch of 120: 40 done, waiting since 14:03 · batch of 3: 0 done, waiting since 14:03"
-    )
+    other = "batch of 3: 0 done, waiting since 14:03"
+    assert live.batch_progress() == f"batch of 120: 40 done, waiting since 14:03 · {other}"
     live.on_signal(BatchWaiting("pass/3/judge/0/try/0", "one", 120, 120, sent))
-    assert live.batch_progress() == "batch of 3: 0 done, waiting since 14:03"
+    assert live.batch_progress() == other
 
 
 def terminal(width: int = 80, height: int = 24) -> Console:
@@ -216,10 +215,8 @@ def test_what_was_left_out_and_why_is_said() -> None:
     lost = DraftWritten(number=1, text="…", words=612, violations=made_up.BROKEN)
     live = told(made_up.STARTED, *(replace(lost, number=number) for number in (1, 2, 3)))
     live.on_signal(CallStarted("drafts/4/try/0", "author", "m"))
-    assert (
-        "⠋ first draft     try 4 of at most 10; three broke a limit (612 words, at most …"
-        in seen(live, terminal())
-    )
+    tried = "⠋ first draft     try 4 of at most 10; three broke a limit (612 words, at most …"
+    assert tried in seen(live, terminal())
     live.on_event(replace(made_up.DRAFTED, violations=made_up.BROKEN))
     live.on_event(PassStarted(number=1, words=9))
     live.on_event(made_up.LOST)

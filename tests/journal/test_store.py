@@ -292,15 +292,7 @@ async def test_reply_texts_are_read_without_their_requests_and_for_one_role(
     assert journal.reply_texts(RUN, "judge") == [judged, other]
 
 
-async def test_no_reply_is_recorded_twice(journal: Journal) -> None:
-    await journal.record_reply(RUN, a_request(), a_reply("first"))
-    with pytest.raises(ReplayMismatch, match="has a reply to pass/1/judge/0/try/0 already"):
-        await journal.record_reply(RUN, a_request(), a_reply("second"))
-    assert journal.replies(RUN)[a_request().key].reply.text == "first"
-    assert journal.spent(RUN).calls == 1
-
-
-async def test_what_is_no_text_is_refused_before_anything_is_written(journal: Journal) -> None:
+async def test_no_reply_is_recorded_twice_and_what_is_no_text_never(journal: Journal) -> None:
     with pytest.raises(InvalidInput, match="lone surrogate"):
         await journal.record_reply(RUN, a_request(), a_reply("\ud800"))
     with pytest.raises(InvalidInput, match="not UTF-8"):
@@ -310,6 +302,11 @@ async def test_what_is_no_text_is_refused_before_anything_is_written(journal: Jo
     with pytest.raises(UnknownRun):
         await journal.record_reply("20261115-no-run", a_request(), a_reply())
     assert (journal.replies(RUN), journal.pending_commands(RUN)) == ({}, [])
+    await journal.record_reply(RUN, a_request(), a_reply("first"))
+    with pytest.raises(ReplayMismatch, match="has a reply to pass/1/judge/0/try/0 already"):
+        await journal.record_reply(RUN, a_request(), a_reply("second"))
+    assert journal.replies(RUN)[a_request().key].reply.text == "first"
+    assert journal.spent(RUN).calls == 1
 
 
 async def test_what_was_asked_and_not_answered_is_in_flight(journal: Journal) -> None:

@@ -44,9 +44,8 @@ def test_runs_that_rose_to_their_end_are_worth_more_rounds() -> None:
 
 def test_rounds_that_brought_nothing_in_most_runs_can_be_saved() -> None:
     early = [PastRun(0.1, 25, 9)] * 4 + [PastRun(-0.2, 30, 3)]
-    assert said(early) == (
-        "Your last 5 runs with these models had what they delivered after 9 rounds: --rounds 10 may do"
-    )
+    had = "Your last 5 runs with these models had what they delivered after 9 rounds"
+    assert said(early) == f"{had}: --rounds 10 may do"
     one_late = [*early, PastRun(0.3, 30, 28)]
     assert said(one_late).startswith("5 of your last 6 runs")
     assert said([*one_late, PastRun(0.3, 30, 28)]) == ""

@@ -85,7 +85,12 @@ async def _resume(journal: Journal, run: str, model: EchoModel) -> StudyResult[L
 
 async def test_a_suite_that_is_stopped_goes_on(tmp_path: Path, journal: Journal) -> None:
     switch = StopSwitch()
-    model = CountedModel(lambda asked: asked == 12 and switch.stop())
+
+    def stop(asked: int) -> None:
+        if asked == 12:
+            switch.stop()
+
+    model = CountedModel(stop)
     stopped = await run_suite(tmp_path, journal, model=model, stop_switch=switch)
     assert stopped.status == "stopped"
     assert stopped.run not in stopped.reason
@@ -350,16 +355,13 @@ async def test_what_a_suite_spent_that_was_added_to_counts_in_its_status(
     assert min(took) > 0
 
 
-async def test_models_of_a_suite_cannot_be_exchanged_on_the_way(
+async def test_models_of_a_suite_cannot_be_exchanged_and_a_cell_is_left_to_it(
     tmp_path: Path, journal: Journal
 ) -> None:
     paused = await run_suite(tmp_path, journal, budget=Budget(calls=3))
     for changes in ({"model": "echo/other"}, {"passes": 1}, {"batch": True}):
         with pytest.raises(InvalidInput, match="only the budget can change"):
             await resume.aio(paused.run, journal=journal, **changes)
-
-
-async def test_a_cell_is_left_to_its_suite(tmp_path: Path, journal: Journal) -> None:
     paused = await run_suite(tmp_path, journal, SMALL, budget=Budget(calls=3))
     (cell,) = (each.id for each in journal.cells(paused.run) if not each.finished)
     with pytest.raises(InvalidInput, match=f"suite: `autoreason resume {paused.run}`"):

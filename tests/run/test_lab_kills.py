@@ -145,9 +145,8 @@ async def break_and_go_on(tmp_path: Path, url: str, happen: Callable[[Journal], 
         run = journal.find("last").id
         assert str(caught.value).endswith(f"resume with `autoreason resume {run}`")
         status = lab_status(run, journal=journal)
-        assert "is paused (its process was killed, or could not reach the journal): " in str(
-            status.conclusion
-        )
+        paused = "is paused (its process was killed, or could not reach the journal): "
+        assert paused in status.conclusion
         again = CountedModel()
         result = await resume.aio(run, journal=journal, pool=lend(again))
         assert isinstance(result, StudyResult)

@@ -238,10 +238,7 @@ def test_a_run_that_is_only_prepared_saves_nothing(folder: Path, tmp_path: Path)
     [
         ({}, "0 of 3 decisions"),
         # The rewrite is the same again, which is not reviewed once more.
-        (
-            {"judges": 0, "candidates": "B", "review_every": 1, "reviewers": 2},
-            "0 of 1 decision",
-        ),
+        ({"judges": 0, "candidates": "B", "review_every": 1, "reviewers": 2}, "0 of 1 decision"),
     ],
 )
 async def test_next_to_a_long_text_it_has_no_vote(

@@ -287,9 +287,7 @@ class Broken:
         return Measurement(outcome=EvaluationOutcome.OK, value=1.0)
 
 
-async def test_what_the_evaluator_could_not_measure_is_no_result_and_three_times_pause_the_run() -> (
-    None
-):
+async def test_what_could_not_be_measured_is_no_result_and_three_times_pause_the_run() -> None:
     query = EvaluationQuery(key="start/0", evaluation=Evaluation(files={"a": ""}, seed=1))
     found = await EvaluationService(Broken(2)).answer(query)
     assert found.value == 1.0
@@ -324,13 +322,9 @@ def test_a_dry_run_says_what_evaluations_are_for_and_shows_the_first_prompt(task
     task.write_text(task.read_text().replace("---\nTurn", 'guard: {size: "<= 5"}\n---\nTurn'))
     prepared = research.prepare(task, "echo/echo", evaluations=200)
     text = DryRun(prepared.task, prepared.settings, prepared.estimate()).to_text()
-    assert (
-        "200: 5 for the noise floor, 163 for proposals, 16 for the playoff, 16 for the end" in text
-    )
-    assert (
-        "1.6 times the spread of one evaluation, which the end test shows four times in five"
-        in (" ".join(text.split()))
-    )
+    shown = " ".join(text.split())
+    assert "200: 5 for the noise floor, 163 for proposals, 16 for the playoff, 16 for" in shown
+    assert "1.6 times the spread of one evaluation, which the end test shows four times" in shown
     assert "with 0 for what will be measured" in text
     assert "knob = 0" in text
     assert not saved()
@@ -463,10 +457,8 @@ def test_no_run_begins_whose_artifact_could_write_its_own_score(task: Path) -> N
     Path("import.py").write_text(IMPORTING)
     task.write_text("---\nartifact: knob.py\nevaluate: python import.py\n---\nTurn the knob.\n")
     model = ScriptedModel({"author": CHEAT})
-    with pytest.raises(
-        InvalidInput,
-        match=r"knob.py could write its own score, in Python, beside the evaluator: run it with `artifact",
-    ):
+    beside = r"knob.py could write its own score, in Python, beside the evaluator: run it with"
+    with pytest.raises(InvalidInput, match=beside):
         research(task, model, evaluations=30, patience=2)
     assert not model.requests
 

@@ -25,12 +25,10 @@ TEXTS = {"long": "The moon pulls at the sea.", "short": "The wind."}
 
 
 async def test_judges_alone_are_asked_and_play_every_role(tmp_path: Path) -> None:
-    model = EchoModel()
-    prepared = judge.prepare("Explain tides.", TEXTS, judge_models=[model], judges=3)
+    options: Any = {"judge_models": [EchoModel()], "judges": 3, "journal": tmp_path / "j.db"}
+    prepared = judge.prepare("Explain tides.", TEXTS, **options)
     assert prepared.settings.models.all() == ("echo/echo",)
-    result = await judge.aio(
-        "Explain tides.", TEXTS, judge_models=[model], journal=tmp_path / "j.db", seed=1
-    )
+    result = await prepared.run_async()
     assert {each.name for each in result.report.standings} == set(TEXTS)
 
 
@@ -62,10 +60,8 @@ async def test_a_certificate_that_cannot_be_stored_is_a_warning(
     warnings: list[str] = []
     prepared = certify.prepare("echo/echo", seed=1, journal=tmp_path / "j.db")
     result = await prepared.run_async(on_warning=warnings.append)
-    assert warnings == [
-        "the certificate cannot be kept (No space left on device); the run has it: "
-        f"`autoreason show {result.run}`"
-    ]
+    kept = "the certificate cannot be kept (No space left on device); the run has it: "
+    assert warnings == [f"{kept}`autoreason show {result.run}`"]
     with pytest.warns(UserWarning, match="cannot be kept"):
         store_verdict(result)
 

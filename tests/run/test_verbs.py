@@ -165,11 +165,9 @@ async def test_nonsense_is_understood_or_refused_by_an_error_of_ours(
     result = await autoreason.refine.aio("Write.", "echo/echo", passes=1)
     for parameter, _hint in _hints(PREPARING[name]):
         for wrong in NONSENSE:
-            changes = (
-                {"run": result.run, parameter: wrong} if "fork" in name else {parameter: wrong}
-            )
+            changes = {"run": result.run} if "fork" in name else {}
             with suppress(errors.AutoreasonError):
-                await _call(PREPARING[name], **changes)
+                await _call(PREPARING[name], **{**changes, parameter: wrong})
 
 
 @pytest.mark.parametrize("wrong", ["x\0y", "\ud800", "x" * 10_000])
