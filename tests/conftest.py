@@ -31,11 +31,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 pytest_plugins = ("tests.limits", "tests.postgres")
 
 # Programs are run on Linux; elsewhere texts are tested, and what needs no sandbox.
-collect_ignore = (
-    []
-    if sys.platform == "linux"
-    else ["programs", "cli/commands/test_check.py", "cli/commands/test_solve.py"]
-)
+_PROGRAMS = ["programs", "cli/commands/test_check.py", "cli/commands/test_solve.py"]
+collect_ignore = [] if sys.platform == "linux" else _PROGRAMS
 
 DATA = Path(__file__).parent / "data"
 _NUMBERS = count()

@@ -14,9 +14,12 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
 
-def test_the_changelog_begins_with_the_version_and_every_supported_python_is_tested() -> None:
+def test_the_changelog_begins_with_the_version() -> None:
     changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
     assert re.findall(r"^## \[(.+?)\]", changes, re.MULTILINE)[0] == __version__
+
+
+def test_every_supported_python_is_tested() -> None:
     version = re.compile(r"Programming Language :: Python :: (3\.\d+)")
     listed = [found[1] for each in PROJECT["classifiers"] if (found := version.fullmatch(each))]
     tested = (ROOT / ".github" / "workflows" / "test.yml").read_text("utf-8")
@@ -31,7 +34,7 @@ def test_the_demo_keeps_to_journals_of_its_own() -> None:
     assert all(" --journal build/" in each for each in commands)
 
 
-def test_the_readme_leads_from_a_package_index_and_is_read_in_a_minute() -> None:
+def test_the_readme_leads_from_a_package_index_to_the_repository() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     there = with_addresses(text, "https://host/ada/autoreason", "v1.0.0")
     assert "(https://host/ada/autoreason/blob/v1.0.0/docs/writing.md#limits)" in there
@@ -41,4 +44,7 @@ def test_the_readme_leads_from_a_package_index_and_is_read_in_a_minute() -> None
     assert [each for each in links if not each.startswith("https://")] == []
     # Where nobody knows the repository, no link leads nowhere.
     assert "](" not in with_addresses(text, "", "v1.0.0")
+
+
+def test_the_readme_is_read_in_a_minute() -> None:
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 80

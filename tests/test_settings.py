@@ -35,12 +35,6 @@ def test_settings_that_cannot_be_read_are_refused_by_name() -> None:
         Settings(models=ONE, seed=1, budget=5)  # type: ignore[arg-type]
 
 
-def test_where_only_judges_are_asked_no_other_model_is_named() -> None:
-    models = Models.judging("a/x", "b/x", "a/x")
-    assert models.all() == ("a/x", "b/x")
-    assert make_settings(models, 1, base_url={"a": "http://h/v1"}).server_of("a/x")
-
-
 def test_the_defaults_are_reviews_of_revisions_that_no_judge_sees_and_the_paper_has_votes() -> None:
     settings = make_settings(ONE, 1)
     assert (settings.protocol, settings.passes, settings.judges) == ("robust", 40, 0)

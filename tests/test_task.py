@@ -156,12 +156,10 @@ def test_a_file_that_is_not_there_is_no_literal_brief(tmp_path: Path) -> None:
         read_task(str(tmp_path))
 
 
-@pytest.mark.parametrize("brief", ["x \udcff", "x \0 y"])
-def test_a_brief_that_cannot_be_written_down_is_refused(brief: str) -> None:
-    with pytest.raises(
-        InvalidInput, match=r"a null or half of a character|the brief contains a null"
-    ):
-        read_task(brief)
+def test_a_brief_that_cannot_be_written_down_is_refused() -> None:
+    for brief in ("x \udcff", "x \0 y"):
+        with pytest.raises(InvalidInput, match="contains a null"):
+            read_task(brief)
     with pytest.raises(InvalidInput, match="`must_include` contains"):
         read_task("Write it.", contract={"must_include": ["\udcff"]})
 

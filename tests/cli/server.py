@@ -140,9 +140,10 @@ def judged(body: dict[str, Any]) -> bool:
     return bool(shape.get("name") == "ballot")
 
 
-def answer(body: dict[str, Any]) -> str:
+def request_of(body: dict[str, Any]) -> Request:
+    """What a model is asked with such a body."""
     shape = body.get("response_format", {}).get("json_schema")
-    request = Request(
+    return Request(
         role="author",
         key="x",
         model="echo/echo",
@@ -150,7 +151,10 @@ def answer(body: dict[str, Any]) -> str:
         max_tokens=1000,
         schema=Schema(shape["name"], shape["schema"], "") if shape else None,
     )
-    return asyncio.run(EchoModel().ask(request)).text
+
+
+def answer(body: dict[str, Any]) -> str:
+    return asyncio.run(EchoModel().ask(request_of(body))).text
 
 
 @contextmanager

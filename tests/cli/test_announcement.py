@@ -10,13 +10,8 @@ import pytest
 from tests.cli.conftest import BRIEF
 from tests.cli.inside import Inside
 
-from autoreason.cli.announcement import (
-    Expected,
-    announce,
-    describe_expected,
-    describe_limits,
-    require_weights,
-)
+from autoreason.cli import announcement
+from autoreason.cli.announcement import Expected, announce, describe_expected, describe_limits
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
 from autoreason.job_types import Research
@@ -51,11 +46,13 @@ def test_what_is_not_known_is_left_out_but_a_time_said_to_be_unknown() -> None:
     assert expect(Expected(None, None), cost=3) == "never more than $3.00"
 
 
-def test_a_limit_of_time_is_not_called_one_that_is_never_passed() -> None:
+def test_a_limit_of_time_is_not_called_one_that_is_never_passed_but_evaluations_are() -> None:
     assert expect(seconds=0.5).endswith("; nothing new is begun after 0.5 s")
-    assert expect(pace=0.01, seconds=1800) == (
-        "about 60 calls, $0.30; never more than 430 calls; nothing new is begun after 30 min"
-    )
+    timed = expect(pace=0.01, seconds=1800)
+    assert timed.endswith("; never more than 430 calls; nothing new is begun after 30 min")
+    settings = make_settings(MODELS, 1, job=Research(evaluations=50))
+    said = describe_expected(Expected(CALLS, None), settings, 0.01)
+    assert said == "about 60 calls; never more than 430 calls or 50 evaluations"
 
 
 def test_a_limit_that_is_too_small_and_reasoning_are_named() -> None:
@@ -73,12 +70,6 @@ def test_of_a_run_that_goes_on_the_rest_is_expected_and_limits_are_of_the_whole(
     said = expect(Expected(CALLS, COST, paid=0.4).less(45), pace=4.0, cost=3)
     assert said == f"about 15 more calls, $0.08, 1 min; {whole}; {never}"
     assert expect(USUAL.less(61), pace=4.0, cost=3) == never
-
-
-def test_evaluations_of_research_are_a_limit_too() -> None:
-    settings = make_settings(MODELS, 1, job=Research(evaluations=50))
-    said = describe_expected(Expected(CALLS, None), settings, 0.01)
-    assert said == "about 60 calls; never more than 430 calls or 50 evaluations"
 
 
 @pytest.mark.parametrize(
@@ -164,7 +155,7 @@ def test_a_key_without_a_model_is_answered_with_what_a_good_text_costs(
     assert "made-up" not in said
     monkeypatch.setattr("autoreason.models.local.is_pulled", lambda *_: False)
     with pytest.raises(InvalidInput, match=re.escape(advice)):
-        require_weights(prepared)
+        announcement.require_weights(prepared)
     assert dict(announce(prepared, named=True))["Model"].endswith("nothing is sent or paid.")
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     monkeypatch.setenv("GEMINI_API_KEY", "made-up")
@@ -173,7 +164,9 @@ def test_a_key_without_a_model_is_answered_with_what_a_good_text_costs(
     assert examples.LOCAL in dict(announce(prepared, named=False))["Model"]
 
 
-def test_a_run_says_its_limits_and_what_to_expect_first(inside: Inside) -> None:
+def test_a_run_says_its_limits_and_what_to_expect_first_and_an_earlier_one_how_long_it_takes(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = ("run", BRIEF, "-m", "echo/echo", "--rounds", "1", "--max-words", "200")
     first, second, third = inside(*run).err.splitlines()[:3]
     assert first.split(maxsplit=1) == ["Limits", "at most 200 words"]
@@ -181,12 +174,6 @@ def test_a_run_says_its_limits_and_what_to_expect_first(inside: Inside) -> None:
     assert "never more than" in second
     assert third.startswith("0:00 ")
     assert "Expect" not in inside(*run, "-q").err
-
-
-def test_an_earlier_run_says_how_long_it_takes(
-    inside: Inside, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = ("run", BRIEF, "-m", "echo/echo", "--rounds", "2")
     assert " min;" not in inside(*run).err
     monkeypatch.setattr("autoreason.run.record.WorkingTime.seconds", 600.0)
     assert " min;" in inside(*run).err

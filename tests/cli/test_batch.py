@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.inside import Inside
@@ -73,15 +74,8 @@ async def test_a_run_that_is_stopped_leaves_its_batch_running_and_resume_takes_i
             switch.stop()
 
     texts = {"a": "The moon pulls at the sea.", "b": "The wind blows."}
-    options = {"base_url": provider.openai, "journal": tmp_path / "journal.db", "batch": True}
-    judging = judge.aio(
-        BRIEF,
-        texts,
-        MODEL,
-        stop_switch=switch,
-        on_signal=stop,
-        **options,  # type: ignore[arg-type]
-    )
+    options: Any = {"base_url": provider.openai, "journal": tmp_path / "journal.db", "batch": True}
+    judging = judge.aio(BRIEF, texts, MODEL, stop_switch=switch, on_signal=stop, **options)
     result = await asyncio.wait_for(judging, 20)
     assert result.status == "stopped"
     monkeypatch.setattr(batch, "PACE", QUICK)

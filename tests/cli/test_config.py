@@ -29,9 +29,6 @@ def test_a_run_begins_with_the_users_own_model_and_limits(shell: Shell) -> None:
     shown = shell("models").stdout
     assert "The default is echo/echo" in shown
     assert "config.toml" in shown
-
-
-def test_a_byte_order_mark_is_no_mistake(shell: Shell) -> None:
     configure(shell, '\ufeffmodel = "echo/echo"\n')
     assert "The default is echo/echo" in shell("models").stdout
 

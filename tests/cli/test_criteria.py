@@ -25,9 +25,8 @@ def test_criteria_and_grades_are_shown_wherever_a_run_is(inside: Inside) -> None
     said = inside("run", "brief.md", *RUN, "--set", "ballot=graded", "--json")
     assert said.status == 0
     assert said.json["criteria"] == ["accurate"]
-    said = inside(
-        "run", "brief.md", *RUN, "--criterion", "kind: warm words", "--criterion", "short"
-    )
+    more = ("--criterion", "kind: warm words", "--criterion", "short")
+    said = inside("run", "brief.md", *RUN, *more)
     assert "Criteria   accurate · kind: warm words · short" in said.err
     faults = "".join(inside("show", "last", "--round", str(number)).out for number in (1, 2))
     assert "[kind]" in faults or "[short]" in faults
@@ -40,9 +39,8 @@ def test_criteria_and_grades_are_shown_wherever_a_run_is(inside: Inside) -> None
     faults = str(unpack(page))
     assert "[kind]" in faults or "[short]" in faults
     inside("export", "last", "out")
-    assert (inside.folder / "out" / "criteria.md").read_text() == (
-        "- accurate\n- kind: warm words\n- short\n"
-    )
+    written = (inside.folder / "out" / "criteria.md").read_text()
+    assert written == "- accurate\n- kind: warm words\n- short\n"
 
 
 def test_texts_are_judged_by_criteria_and_a_run_by_its_own(inside: Inside) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
 from io import StringIO
@@ -18,7 +19,14 @@ from autoreason.artifacts.research_history import FinalistsMeasured
 from autoreason.cli.live import Live
 from autoreason.cli.progress import Plain, describe_progress, describe_spending
 from autoreason.cli.screen import Screen, draw
-from autoreason.events import BallotCast, DraftWritten, GuidanceGiven, PassStarted, RunStarted
+from autoreason.events import (
+    AnyEvent,
+    BallotCast,
+    DraftWritten,
+    GuidanceGiven,
+    PassStarted,
+    RunStarted,
+)
 from autoreason.exchange import (
     BatchWaiting,
     CallEnded,
@@ -34,6 +42,8 @@ from autoreason.report.numbers import roughly
 from autoreason.run.estimate import plan_run
 from autoreason.settings import Budget
 
+BEGUN = (made_up.STARTED, made_up.DRAFTED)
+
 
 class Clock:
     def __init__(self) -> None:
@@ -48,20 +58,24 @@ def ended(key: str, cost: str | None = "0.01", outcome: Outcome = Outcome.OK) ->
     return CallEnded(key, outcome, 1.0, Usage(input=100, output=50), price)
 
 
+def told(*events: AnyEvent) -> Live:
+    """A view that heard of these."""
+    live = Live("amber-fox", clock=Clock())
+    for event in events:
+        live.on_event(event)
+    return live
+
+
 def in_pass_three() -> Live:
     """A run whose third pass has a critique and a revision."""
-    live = Live("amber-fox", clock=Clock())
-    for event in (
-        made_up.STARTED,
-        made_up.DRAFTED,
+    return told(
+        *BEGUN,
         *made_up.a_pass(1, "AB", 0, made_up.verdict(6, 8, 4)),
         *made_up.a_pass(2, "A", 1, made_up.verdict(8, 6, 4)),
         PassStarted(number=3, words=9),
         made_up.critique(3),
         made_up.challengers(3)[0],
-    ):
-        live.on_event(event)
-    return live
+    )
 
 
 def test_a_retry_is_in_sight_until_text_arrives() -> None:
@@ -79,27 +93,20 @@ def spent(live: Live) -> list[str]:
     return describe_spending(live.story, live.spent)
 
 
-def test_money_and_calls_add_up() -> None:
-    live = in_pass_three()
-    live.on_signal(ended("a"))
-    live.on_signal(ended("b"))
-    assert spent(live) == ["$0.02 of $1.50", "2 of 120 calls"]
-
-
-def test_a_call_of_unknown_price_is_never_free() -> None:
+def test_money_and_calls_add_up_and_a_call_of_unknown_price_is_never_free() -> None:
     live = in_pass_three()
     live.on_signal(ended("a", None))
     assert spent(live)[0] == "cost unknown of $1.50"
     live.on_signal(ended("b"))
     assert spent(live)[0] == "$0.01 of $1.50 and 1 call of unknown price"
-
-
-def test_calls_are_counted_where_nothing_costs_anything() -> None:
-    live = Live(clock=Clock())
+    priced = in_pass_three()
+    for key in ("a", "b"):
+        priced.on_signal(ended(key))
+    assert spent(priced) == ["$0.02 of $1.50", "2 of 120 calls"]
     free = replace(made_up.SETTINGS, budget=Budget())
-    live.on_event(replace(made_up.STARTED, settings=free))
-    live.on_signal(ended("a", "0"))
-    assert spent(live) == ["1 call"]
+    unpaid = told(replace(made_up.STARTED, settings=free))
+    unpaid.on_signal(ended("a", "0"))
+    assert spent(unpaid) == ["1 call"]
 
 
 def test_the_time_left_is_said_once_the_pace_is_known_and_never_passes_a_limit() -> None:
@@ -125,11 +132,10 @@ def test_a_batch_is_shown_until_it_has_ended() -> None:
     sent = datetime(2026, 11, 16, 14, 3).timestamp()
     live.on_signal(BatchWaiting("pass/3/judge/0/try/0", "one", 120, 40, sent))
     live.on_signal(BatchWaiting("pass/3/judge/1/try/0", "two", 3, 0, sent))
-    assert live.batch_progress() == (
-        "batch of 120: 40 done, waiting since 14:03 · batch of 3: 0 done, waiting since 14:03"
-    )
+    other = "batch of 3: 0 done, waiting since 14:03"
+    assert live.batch_progress() == f"batch of 120: 40 done, waiting since 14:03 · {other}"
     live.on_signal(BatchWaiting("pass/3/judge/0/try/0", "one", 120, 120, sent))
-    assert live.batch_progress() == "batch of 3: 0 done, waiting since 14:03"
+    assert live.batch_progress() == other
 
 
 def terminal(width: int = 80, height: int = 24) -> Console:
@@ -186,9 +192,7 @@ def test_the_view_is_a_line_for_each_round_and_the_steps_of_the_present_one() ->
 
 
 def test_a_round_is_given_in_the_words_of_a_judge() -> None:
-    live = Live(clock=Clock())
-    live.on_event(made_up.STARTED)
-    live.on_event(made_up.DRAFTED)
+    live = told(*BEGUN)
     *before, decided = made_up.a_pass(1, "AB", 0, made_up.verdict(6, 8, 4))
     for event in before:
         is_vote = isinstance(event, BallotCast)
@@ -199,8 +203,7 @@ def test_a_round_is_given_in_the_words_of_a_judge() -> None:
 
 
 def test_something_always_moves() -> None:
-    live = Live(clock=Clock())
-    live.on_event(made_up.STARTED)
+    live = told(made_up.STARTED)
     moving = []
     for event in made_up.whole_run()[1:-1]:
         live.on_event(event)
@@ -209,15 +212,11 @@ def test_something_always_moves() -> None:
 
 
 def test_what_was_left_out_and_why_is_said() -> None:
-    live = Live(clock=Clock())
-    live.on_event(made_up.STARTED)
-    for number in (1, 2, 3):
-        live.on_event(DraftWritten(number=number, text="…", words=612, violations=made_up.BROKEN))
+    lost = DraftWritten(number=1, text="…", words=612, violations=made_up.BROKEN)
+    live = told(made_up.STARTED, *(replace(lost, number=number) for number in (1, 2, 3)))
     live.on_signal(CallStarted("drafts/4/try/0", "author", "m"))
-    assert (
-        "⠋ first draft     try 4 of at most 10; three broke a limit (612 words, at most …"
-        in seen(live, terminal())
-    )
+    tried = "⠋ first draft     try 4 of at most 10; three broke a limit (612 words, at most …"
+    assert tried in seen(live, terminal())
     live.on_event(replace(made_up.DRAFTED, violations=made_up.BROKEN))
     live.on_event(PassStarted(number=1, words=9))
     live.on_event(made_up.LOST)
@@ -229,19 +228,15 @@ def test_what_was_left_out_and_why_is_said() -> None:
 
 
 def test_a_new_draft_is_said_not_to_have_what_the_critic_was_told() -> None:
-    live = Live(clock=Clock())
-    for event in (made_up.STARTED, made_up.DRAFTED, PassStarted(number=1, words=9)):
-        live.on_event(event)
-    live.on_event(GuidanceGiven(number=1, text="Shorter."))
+    guided = GuidanceGiven(number=1, text="Shorter.")
+    live = told(*BEGUN, PassStarted(number=1, words=9), guided)
     said = live.on_event(replace(made_up.challengers(1)[0], repaired=False, fresh=True))
     assert said == "round 1: new draft: 9 words; written from the brief, without your message"
     assert f"✓ rewrite     {said.partition('draft: ')[2]}" in "\n".join(seen(live, terminal(100)))
 
 
 def test_after_the_rounds_the_review_and_the_fresh_judges_are_shown() -> None:
-    live = Live(clock=Clock())
-    for event in made_up.whole_run()[:-2]:
-        live.on_event(event)
+    live = told(*made_up.whole_run()[:-2])
     text = "\n".join(seen(live, terminal()))
     assert "⠋ review          7 of 7: 6 for the text of round 1, 1 for the first draft" in text
     assert "· fresh judges    0 of 9" in text
@@ -249,11 +244,8 @@ def test_after_the_rounds_the_review_and_the_fresh_judges_are_shown() -> None:
 
 
 def test_without_a_vote_in_each_round_the_next_review_is_named_and_what_the_last_one_did() -> None:
-    live = Live(clock=Clock())
-    live.on_event(replace(made_up.STARTED, settings=made_up.UNSEEN))
-    live.on_event(made_up.DRAFTED)
-    for event in made_up.unseen_pass(1)[:-1]:
-        live.on_event(event)
+    begun = replace(made_up.STARTED, settings=made_up.UNSEEN)
+    live = told(begun, made_up.DRAFTED, *made_up.unseen_pass(1)[:-1])
     assert seen(live, terminal())[2:-1] == [
         "○ first draft     11 words",
         "  round 1",
@@ -291,13 +283,9 @@ def test_without_a_vote_in_each_round_the_next_review_is_named_and_what_the_last
 
 
 def test_a_long_run_stays_within_the_height() -> None:
-    live = Live("amber-fox", clock=Clock())
-    live.on_event(made_up.STARTED)
-    live.on_event(made_up.DRAFTED)
-    for number in range(1, 41):
-        for event in made_up.a_pass(number, "AB", 0, made_up.verdict(6, 8, 4)):
-            live.on_event(event)
-    live.on_event(PassStarted(number=41, words=9))
+    won = made_up.verdict(6, 8, 4)
+    rounds = [each for n in range(1, 41) for each in made_up.a_pass(n, "AB", 0, won)]
+    live = told(*BEGUN, *rounds, PassStarted(number=41, words=9))
     lines = seen(live, terminal(80, 24))
     assert len(lines) < 24
     assert any("earlier rounds" in line for line in lines)
@@ -314,13 +302,23 @@ def test_the_screen_is_given_back_clean() -> None:
     assert console.file.getvalue().count("\x1b[?25l") == console.file.getvalue().count("\x1b[?25h")
 
 
-def test_a_whole_run_is_a_line_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """What is printed of events into a file."""
     monkeypatch.setenv("COLUMNS", "200")
-    out = StringIO()
-    view = Plain(Live("amber-fox", clock=Clock()), out)
-    for event in made_up.whole_run():
-        view.on_event(event)
-    lines = out.getvalue().splitlines()
+
+    def lines(*events: AnyEvent, skip: int = 0) -> list[str]:
+        out = StringIO()
+        view = Plain(Live("amber-fox", clock=Clock()), out, skip=skip)
+        for event in events:
+            view.on_event(event)
+        return out.getvalue().splitlines()
+
+    return lines
+
+
+def test_a_whole_run_is_a_line_a_step(printed: Callable[..., list[str]]) -> None:
+    lines = printed(*made_up.whole_run())
     assert lines[:6] == [
         "0:00 A one-page proposal for the town's new library · amber-fox",
         "0:00 first draft: 11 words",
@@ -333,26 +331,19 @@ def test_a_whole_run_is_a_line_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
         "0:00 round 3: kept on points, first places split 2 to 1",
         "0:00 review after round 3: the text of round 1 is put first by 6 of 7 judges",
     ]
-    words = re.findall(r"\w+", out.getvalue())
+    words = re.findall(r"\w+", " ".join(lines))
     assert {"A", "B", "AB", "pass", "ballot", "panel"} & {*words} == {"A"}, "of the title"
 
 
 def test_what_was_printed_before_a_resume_is_not_printed_again(
-    monkeypatch: pytest.MonkeyPatch,
+    printed: Callable[..., list[str]],
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    out = StringIO()
-    view = Plain(Live(clock=Clock()), out, skip=2)
-    view.on_event(made_up.STARTED)
-    view.on_event(made_up.DRAFTED)
-    for event in made_up.a_pass(1, "AB", 0, made_up.verdict(6, 8, 4)):
-        view.on_event(event)
-    lines = out.getvalue().splitlines()
+    lines = printed(*BEGUN, *made_up.a_pass(1, "AB", 0, made_up.verdict(6, 8, 4)), skip=2)
     assert "new library" in lines[0]
     assert "critic" in lines[1]
 
 
-def test_long_silence_is_broken() -> None:
+def test_long_silence_is_broken_and_trouble_is_worth_a_line() -> None:
     clock, out = Clock(), StringIO()
     view = Plain(Live(clock=clock), out)
     view.live.on_event(made_up.STARTED)
@@ -365,11 +356,6 @@ def test_long_silence_is_broken() -> None:
     assert "0:16 still at work: autoreason  first draft · $0.00 of $1.50 · " in out.getvalue()
     view.refresh()
     assert len(out.getvalue().splitlines()) == 1
-
-
-def test_trouble_is_worth_a_line() -> None:
-    out = StringIO()
-    view = Plain(Live(clock=Clock()), out)
     view.on_signal(CallStarted("pass/1/critic/0/try/0", "critic", "m"))
     view.on_signal(CallRetried("pass/1/critic/0/try/0", "overloaded", 2.5))
     assert "critic: overloaded; asked again in 2.5 s" in out.getvalue()
@@ -382,14 +368,11 @@ REVIEW = FinalistsMeasured(trials=(0, 1), means=(0.70, 0.72), evaluations=4, cho
 
 
 def drawn(live: Live) -> str:
-    out = StringIO()
-    Console(file=out, width=100, height=30).print(draw(live, Console(width=100, height=30)))
-    return out.getvalue()
+    return "\n".join(seen(live, terminal(100, 30)))
 
 
 def test_research_is_one_line_with_what_is_not_proven_yet() -> None:
-    live = Live("amber-fox", clock=lambda: 100.0)
-    live.on_event(RESEARCH_STARTED)
+    live = told(RESEARCH_STARTED)
     live.on_signal(QueryStarted("start/evaluation/0", "evaluation"))
     assert "research  0 of 60 evaluations · measuring the start · 0 calls" in drawn(live)
     live.on_signal(QueryEnded("start/evaluation/0"))
@@ -401,15 +384,10 @@ def test_research_is_one_line_with_what_is_not_proven_yet() -> None:
     assert "the last 2 not kept, at 25 it stops" in shown
 
 
-def test_each_event_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "200")
-    out = StringIO()
-    view = Plain(Live("amber-fox"), out)
+def test_each_event_is_one_line(printed: Callable[..., list[str]]) -> None:
     refused = trial(2, "refused", reason="it was tried before")
-    for event in (RESEARCH_STARTED, NOISE, trial(1, "kept"), refused, REVIEW, FRESH):
-        view.on_event(event)
-    lines = [line.partition(" ")[2] for line in out.getvalue().splitlines()]
-    assert lines[1:] == [
+    lines = printed(RESEARCH_STARTED, NOISE, trial(1, "kept"), refused, REVIEW, FRESH)
+    assert [line.partition(" ")[2] for line in lines[1:]] == [
         "noise: 5 evaluations of the start: 0.7000 on average, spread 0.0080, 2 s each",
         "trial 1 kept: +0.020 (0.008 to 0.032), 3 evaluations; idea 1",
         "trial 2 refused: it was tried before; idea 2",

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from tests.cli.test_live import Clock, seen, terminal
-from tests.programs.stage import MadeUpExaminer, fenced, program
+from tests.programs.stage import fenced, program
 from tests.run.leaving import Breaking
 from tests.run.runs import TASK, go_on, settings, start_run
-from tests.run.solve_runs import solve_set, task, terms
+from tests.run.solve_runs import solve_one, solve_set, task, terms
 from tests.run.suites import run_suite
 from tests.strategies.test_leaving import SCRIPT as WRITING
 from tests.strategies.test_leaving import options
@@ -45,6 +45,7 @@ class Watcher:
         self.live = Live("amber-fox")
         self.drawn: list[str] = []
         self.lines: list[str] = []
+        self.hooks: dict[str, Any] = {"on_event": self.on_event, "on_signal": self.on_signal}
 
     def on_event(self, event: AnyEvent) -> None:
         self.lines += filter(None, [self.live.on_event(event)])
@@ -86,14 +87,8 @@ def case(name: str) -> tuple[Task, Settings]:
 async def test_every_moment_of_a_run_can_be_drawn(journal: Journal, name: str) -> None:
     task, chosen = case(name)
     watcher = Watcher()
-    result = await start_run(
-        journal,
-        Breaking(SCRIPT, luck=1),
-        task=task,
-        settings=chosen,
-        on_event=watcher.on_event,
-        on_signal=watcher.on_signal,
-    )
+    model = Breaking(SCRIPT, luck=1)
+    result = await start_run(journal, model, task=task, settings=chosen, **watcher.hooks)
     assert result.status in ("done", "capped", "converged")
     assert watcher.live.spent.calls == result.calls
     assert not watcher.live.calls
@@ -106,27 +101,15 @@ async def test_a_resumed_run_is_drawn_from_its_beginning(journal: Journal, name:
     task, chosen = case(name)
     paused = await start_run(journal, Breaking(SCRIPT, 0), task=task, settings=chosen)
     watcher = Watcher()
-    result = await go_on(
-        journal,
-        paused.run,
-        Breaking(SCRIPT),
-        on_event=watcher.on_event,
-        on_signal=watcher.on_signal,
-    )
+    result = await go_on(journal, paused.run, Breaking(SCRIPT), **watcher.hooks)
     assert watcher.live.story.end == result.story.end
 
 
 async def test_independent_drafts_are_called_drafts(journal: Journal) -> None:
     task, chosen = case("best_of_n")
     watcher = Watcher()
-    await start_run(
-        journal,
-        Breaking(SCRIPT, luck=1),
-        task=task,
-        settings=chosen,
-        on_event=watcher.on_event,
-        on_signal=watcher.on_signal,
-    )
+    model = Breaking(SCRIPT, luck=1)
+    await start_run(journal, model, task=task, settings=chosen, **watcher.hooks)
     lines = "\n".join(watcher.lines)
     n = sample_count(chosen)
     assert f"draft {n} of {n}: " in lines
@@ -138,9 +121,7 @@ async def test_independent_drafts_are_called_drafts(journal: Journal) -> None:
 
 async def test_every_moment_of_a_suite_can_be_drawn(tmp_path: Path, journal: Journal) -> None:
     watcher = Watcher()
-    result = await run_suite(
-        tmp_path, journal, on_event=watcher.on_event, on_signal=watcher.on_signal
-    )
+    result = await run_suite(tmp_path, journal, **watcher.hooks)
     assert watcher.live.spent.calls == result.calls
     assert not watcher.live.calls
     assert any("lab tides  8 of 12 texts · 60 % · " in drawn for drawn in watcher.drawn)
@@ -148,14 +129,11 @@ async def test_every_moment_of_a_suite_can_be_drawn(tmp_path: Path, journal: Jou
     assert "judges of tides, revised/single 2: done" in watcher.lines
 
 
-def begun(strategy: str = "tournament") -> RunStarted:
-    return RunStarted(task=task(), settings=terms(strategy), prompts={}, version="1")
-
-
 def at_work() -> Live:
     """One program was tried, and two things are under way."""
     live = Live("amber-fox", clock=Clock())
-    live.on_event(begun())
+    settings = terms("tournament")
+    live.on_event(RunStarted(task=task(), settings=settings, prompts={}, version="1"))
     examined = Examined(which="public", verdict=CodeVerdict.WRONG_ANSWER, passed=1, run=3, total=3)
     live.on_event(ProgramExamined(stage="draft", program="print(1)", examined=examined))
     live.on_signal(CallStarted("pass/1/critic/0/try/0", "critic", "m"))
@@ -163,14 +141,11 @@ def at_work() -> Live:
     return live
 
 
-def test_a_problem_shows_what_was_tried_and_what_is_under_way() -> None:
+def test_a_problem_shows_what_was_tried_and_what_is_under_way_in_lines_that_fit() -> None:
     shown = "\n".join(seen(at_work(), terminal(100)))
     assert "solve  1 program · best so far passes 1 of 3 public tests · 0 of at most" in shown
-
-
-@pytest.mark.parametrize("width", [30, 60, 100])
-def test_no_line_is_wider_than_the_terminal(width: int) -> None:
-    assert all(len(line) <= width for line in seen(at_work(), terminal(width)))
+    for width in (30, 60, 100):
+        assert all(len(line) <= width for line in seen(at_work(), terminal(width)))
 
 
 def _writes(request: Request) -> str:
@@ -192,15 +167,7 @@ class Writing(EchoModel):
 async def test_every_moment_of_a_problem_can_be_drawn(journal: Journal, strategy: str) -> None:
     chosen = replace(terms(strategy), models=settings("echo/echo").models)
     watcher = Watcher()
-    result = await start_run(
-        journal,
-        Writing(),
-        task=task(),
-        settings=chosen,
-        on_event=watcher.on_event,
-        on_signal=watcher.on_signal,
-        examiner=MadeUpExaminer(),
-    )
+    result = await solve_one(journal, Writing(), settings=chosen, **watcher.hooks)
     assert result.status == "done"
     assert watcher.live.spent.calls == result.calls
     assert not watcher.live.calls
@@ -212,8 +179,8 @@ async def test_every_moment_of_a_problem_can_be_drawn(journal: Journal, strategy
 
 async def test_every_moment_of_a_set_can_be_drawn_and_a_problem_is_a_line(journal: Journal) -> None:
     watcher = Watcher()
-    hooks = {"on_event": watcher.on_event, "on_signal": watcher.on_signal}
-    result = await solve_set(journal, Writing(), 2, ("single", "tournament"), hooks=hooks)
+    names = ("single", "tournament")
+    result = await solve_set(journal, Writing(), 2, names, hooks=watcher.hooks)
     assert result.status == "done"
     assert not watcher.live.calls
     assert any("solve  4 of 4 programs · 100 %" in drawn for drawn in watcher.drawn)

@@ -7,6 +7,7 @@ from typing import Any
 import click
 import pytest
 from click.testing import CliRunner
+from tests.cli.test_help import COMMANDS
 
 from autoreason import judge
 from autoreason.cli.__main__ import cli
@@ -26,24 +27,18 @@ from autoreason.studies.lab_suite import STRATEGIES
 
 
 def options_of(name: str) -> dict[str, click.Option]:
-    command = cli.get_command(click.Context(cli), name)
-    assert command is not None
-    return {each.name or "": each for each in command.params if isinstance(each, click.Option)}
+    params = COMMANDS[name,].params
+    return {each.name or "": each for each in params if isinstance(each, click.Option)}
 
 
 def shown_by(name: str) -> dict[str, str]:
     """What help says of each setting of a command, and of each option."""
-    command = cli.get_command(click.Context(cli), name)
-    assert command is not None
-    records = {
-        option: each.get_help_record(click.Context(command))
-        for option, each in options_of(name).items()
-    }
+    context = click.Context(COMMANDS[name,])
+    records = {option: each.get_help_record(context) for option, each in options_of(name).items()}
     shown = {option: " ".join(record) for option, record in records.items() if record}
-    settings = settings_of(name).items()
-    return {
-        each: f"{doc.sentence} [default: {default}]" for each, (doc, default) in settings
-    } | shown
+    for each, (doc, default) in settings_of(name).items():
+        shown.setdefault(each, f"{doc.sentence} [default: {default}]")
+    return shown
 
 
 def test_every_setting_of_a_run_is_an_option_or_can_be_set() -> None:
@@ -75,12 +70,9 @@ def test_help_names_the_defaults_of_a_new_run(protocol: Any) -> None:
         assert where in shown[name], name
 
 
-def test_help_names_what_the_embedded_model_gets_instead() -> None:
+def test_help_names_what_the_embedded_model_gets_instead_and_the_defaults_of_studies() -> None:
     embedded = make_settings(Models.everywhere("local/smollm2"), 1)
     assert f"local/smollm2: {embedded.max_tokens}]" in shown_by("run")["max_tokens"]
-
-
-def test_help_of_a_study_names_its_own_defaults() -> None:
     assert f"[default: {PANEL_JUDGES}]" in shown_by("judge")["judges"]
     compared = shown_by("compare")
     assert f"[default: {PANEL_JUDGES}]" in compared["panel_judges"]

@@ -20,8 +20,12 @@ from autoreason.cli.screen import Screen
 from autoreason.journal.sqlite import SqliteStore
 
 
-def test_a_command_that_is_like_no_other_is_answered_without_a_guess(inside: Inside) -> None:
+def test_a_command_like_no_other_and_a_level_that_is_none_are_refused(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert "Did you mean" not in inside("zzzzzz").err
+    monkeypatch.setenv("AUTOREASON_LOG", "loud")
+    assert inside("runs").sentence.startswith("AUTOREASON_LOG is `loud`; set it to debug or info")
 
 
 def test_a_difference_of_nothing_is_said_so(inside: Inside) -> None:
@@ -137,11 +141,6 @@ def test_a_run_logs_every_request_and_neither_key_nor_brief(shell: Shell, server
     assert sum(line.endswith(f" DEBUG GET {server.url}/models") for line in lines) == 1
     for said in (KEY, *BRIEF.split()[2:]):
         assert said not in done.stderr
-
-
-def test_a_level_that_is_none_is_refused(inside: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AUTOREASON_LOG", "loud")
-    assert inside("runs").sentence.startswith("AUTOREASON_LOG is `loud`; set it to debug or info")
 
 
 def test_a_log_on_a_terminal_is_not_drawn_over(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,10 +141,15 @@ def test_a_key_is_not_sent_unencrypted_to_another_machine_unless_allowed(
         assert open_server.keys == {"sk-test"}
 
 
-def test_without_a_key_plain_http_is_nobodys_secret(shell: Shell, open_server: Server) -> None:
+def test_without_a_key_plain_http_is_nobodys_secret_and_no_proxy_is_asked_for_this_machine(
+    shell: Shell, open_server: Server, second: Server
+) -> None:
     done = shell("models", "check", "test/slow", "--base-url", FAR, http_proxy=open_server.url)
     assert done.returncode == 0
     assert open_server.visits == 1
+    check = ("models", "check", "test/slow", "--base-url", open_server.url)
+    assert shell(*check, http_proxy=second.url, **KEYS).returncode == 0
+    assert (open_server.keys, second.visits) == ({"sk-test"}, 0)
 
 
 def test_the_environment_may_name_a_server_but_not_an_exposed_one(
@@ -157,14 +162,6 @@ def test_the_environment_may_name_a_server_but_not_an_exposed_one(
     assert done.returncode == 1
     assert "unencrypted" in done.stdout
     assert open_server.visits == 1
-
-
-def test_a_server_on_this_machine_is_not_asked_through_a_proxy(
-    shell: Shell, open_server: Server, second: Server
-) -> None:
-    check = ("models", "check", "test/slow", "--base-url", open_server.url)
-    assert shell(*check, http_proxy=second.url, **KEYS).returncode == 0
-    assert (open_server.keys, second.visits) == ({"sk-test"}, 0)
 
 
 def paused(shell: Shell, server: Server, *more: str) -> None:

@@ -14,46 +14,34 @@ from autoreason.cli.__main__ import OTHERS, SECTIONS, cli
 HEAVY = ("aiohttp", "rich", "msgspec", "jinja2", "yaml", "sqlite3", "asyncio", "xllamacpp", "mcp")
 
 
+def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 def imported(*arguments: str) -> set[str]:
-    done = subprocess.run(
-        [sys.executable, "-X", "importtime", "-m", "autoreason.cli", *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = python("-X", "importtime", "-m", "autoreason.cli", *arguments)
     lines = (line.rpartition("|")[2].strip() for line in done.stderr.splitlines())
     return {line.partition(".")[0] for line in lines}
 
 
 def test_python_runs_the_package_as_the_command() -> None:
     for arguments, status in ((("--version",), 0), (("nothing",), 2)):
-        said = [
-            subprocess.run(
-                [sys.executable, "-m", name, *arguments],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            for name in ("autoreason", "autoreason.cli")
-        ]
+        said = [python("-m", name, *arguments) for name in ("autoreason", "autoreason.cli")]
         assert said[0].returncode == said[1].returncode == status
         assert (said[0].stdout, said[0].stderr) == (said[1].stdout, said[1].stderr)
-
-
-def test_help_loads_nothing_heavy() -> None:
-    assert imported("--help").isdisjoint(HEAVY)
 
 
 def test_the_help_of_no_command_loads_what_only_its_work_needs() -> None:
     every = "[cli.get_command(None, name) for name in cli.list_commands(None)]"
     code = f"import sys; from autoreason.cli.__main__ import cli; {every}; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = {*done.stdout.split()}
+    loaded = {*python("-c", code).stdout.split()}
     assert "autoreason.cli.commands.writing" in loaded
     assert loaded.isdisjoint({*HEAVY} - {"msgspec"})
     ours = {name.split(".")[1] for name in loaded if name.startswith("autoreason.")}
     rooms = "artifacts jobs journal knowledge pages programs run studies tournament"
     assert ours.isdisjoint(rooms.split())
+    assert imported("--help").isdisjoint(HEAVY)
 
 
 def test_a_run_into_a_file_loads_nothing_that_only_others_need() -> None:

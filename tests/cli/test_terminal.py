@@ -96,6 +96,15 @@ def slow(server: Server) -> tuple[str, ...]:
     return ("run", BRIEF, "-m", "test/slow", "--base-url", server.url, "--rounds", "2")
 
 
+@contextmanager
+def under_way(shell: Shell, server: Server) -> Iterator[Terminal]:
+    """A run on a terminal that waits for its first reply."""
+    with terminal(shell, *slow(server)) as screen:
+        screen.wait_for("first draft")
+        until(lambda: server.asked)
+        yield screen
+
+
 @pytest.mark.parametrize("columns", [40, 80])
 def test_the_live_view_and_then_the_text(shell: Shell, server: Server, columns: int) -> None:
     with terminal(shell, *slow(server), columns=columns) as screen:
@@ -111,9 +120,7 @@ def test_the_live_view_and_then_the_text(shell: Shell, server: Server, columns: 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_once_stops_cleanly(shell: Shell, server: Server, number: signal.Signals) -> None:
-    with terminal(shell, *slow(server)) as screen:
-        screen.wait_for("first draft")
-        until(lambda: server.asked)
+    with under_way(shell, server) as screen:
         screen.process.send_signal(number)
         screen.wait_for("already asked for")
         server.gate.set()
@@ -154,9 +161,7 @@ def test_nothing_is_waited_for_before_a_run_has_begun(shell: Shell, server: Serv
 
 
 def test_twice_ends_at_once(shell: Shell, server: Server) -> None:
-    with terminal(shell, *slow(server)) as screen:
-        screen.wait_for("first draft")
-        until(lambda: server.asked)
+    with under_way(shell, server) as screen:
         screen.process.send_signal(signal.SIGINT)
         screen.wait_for("already asked for")
         screen.process.send_signal(signal.SIGINT)
@@ -170,9 +175,7 @@ def test_twice_ends_at_once(shell: Shell, server: Server) -> None:
 
 
 def test_a_second_terminal_watches_steers_and_stops(shell: Shell, server: Server) -> None:
-    with terminal(shell, *slow(server)) as screen:
-        screen.wait_for("first draft")
-        until(lambda: server.asked)
+    with under_way(shell, server) as screen:
         (row,) = json.loads(shell("runs", "--json").stdout)
         assert row["status"] == "live"
         busy = shell("resume", row["run"])
@@ -191,9 +194,7 @@ def test_a_second_terminal_watches_steers_and_stops(shell: Shell, server: Server
 
 
 def test_a_watcher_may_leave(shell: Shell, server: Server) -> None:
-    with terminal(shell, *slow(server)) as screen:
-        screen.wait_for("first draft")
-        until(lambda: server.asked)
+    with under_way(shell, server) as screen:
         with terminal(shell, "show", "--follow") as other:
             other.wait_for("first draft")
             other.process.send_signal(signal.SIGINT)

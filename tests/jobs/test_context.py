@@ -63,13 +63,17 @@ def test_passes_that_are_all_alike_never_overstep_it(
     assert passes <= 1 or passes * a_pass <= amount
 
 
-def test_without_a_limit_everything_fits_and_is_counted() -> None:
+def test_without_a_limit_everything_fits_and_else_what_is_left_is_what_was_not_taken() -> None:
     allowance = Allowance("calls")
     assert allowance.left is None
     for _ in range(5):
         assert allowance.fits_another(1000, 1000)
         allowance.take(reply())
     assert allowance.spent == 5
+    allowance = Allowance("calls", Decimal(2))
+    assert allowance.left == 2
+    allowance.take(reply())
+    assert allowance.left == 1
 
 
 def test_an_allowance_of_nothing_allows_nothing_also_to_models_that_cost_nothing() -> None:
@@ -88,13 +92,6 @@ def test_what_is_not_counted_cannot_be_matched(unit: Unit, uncounted: Reply) -> 
     allowance.take(uncounted)
     with pytest.raises(InvalidInput, match=f"does not report {unit}"):
         allowance.fits_another()
-
-
-def test_what_is_left_is_what_was_given_less_what_was_taken() -> None:
-    allowance = Allowance("calls", Decimal(2))
-    assert allowance.left == 2
-    allowance.take(reply())
-    assert allowance.left == 1
 
 
 @given(st.integers(2, 9), st.integers(2, 60))
@@ -322,11 +319,8 @@ async def test_a_slow_part_does_not_delay_the_events_of_others() -> None:
 FIRST, SECOND, THIRD = "8448fe055a1a457a", "690642e10642396c", "e40eaf895e1e2542"
 
 
-def test_a_boundary_follows_from_seed_and_purpose_as_records_have_it() -> None:
+def test_a_boundary_follows_from_seed_and_purpose_and_is_drawn_again_where_a_text_has_it() -> None:
     assert boundary(7, "pass/1/critic/0") == FIRST
     assert boundary(7, "pass/1/critic/1") != FIRST != boundary(8, "pass/1/critic/0")
-
-
-def test_a_boundary_that_stands_in_any_of_the_texts_is_drawn_again() -> None:
     assert boundary(7, "pass/1/critic/0", "One.", f"<<<TEXT {FIRST}>>>") == SECOND
     assert boundary(7, "pass/1/critic/0", f"{SECOND} and", FIRST) == THIRD

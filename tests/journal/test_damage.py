@@ -71,10 +71,7 @@ def a_broken_schema(path: Path) -> None:
         (a_text, "is not a journal but something else; name another as `journal`"),
         (another_database, "is not a journal but something else"),
         (a_missing_table, "has no journal tables; name another"),
-        (
-            another_version,
-            "was written by another version of autoreason (record 99, this one reads 1); use that version or name",
-        ),
+        (another_version, "was written by another version of autoreason (record 99, this one"),
         (a_broken_schema, "is damaged ("),
     ],
 )
@@ -90,14 +87,13 @@ def test_what_is_no_journal_is_named_and_left_alone(
     assert path.read_bytes() == before
 
 
-def test_a_folder_and_a_device_are_no_place_for_a_journal(tmp_path: Path) -> None:
+def test_a_folder_and_a_device_are_no_place_for_a_journal_and_a_file_is_no_folder(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(InvalidInput, match=f"{tmp_path} is a folder; name a file"):
         Journal.open(str(tmp_path), create=True)
     with pytest.raises(InvalidInput, match="/dev/null is not a file; name a file"):
         Journal.open("/dev/null", create=False)
-
-
-def test_a_file_is_no_folder(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
     with pytest.raises(InvalidInput, match=f"{tmp_path}/file is not a folder"):
         Journal.open(str(tmp_path / "file" / "journal.db"), create=True)
@@ -134,9 +130,8 @@ def test_damage_met_while_reading_is_one_sentence(path: Path) -> None:
     path.write_bytes(data)
     with Journal.open(str(path), create=False) as journal:
         assert [run.id for run in journal.runs()] == [RUN]
-        with pytest.raises(
-            JournalError, match=f"the record of {RUN} in {path} is damaged"
-        ) as caught:
+        damaged = f"the record of {RUN} in {path} is damaged"
+        with pytest.raises(JournalError, match=damaged) as caught:
             journal.events(RUN)
     assert "\n" not in str(caught.value)
     assert path.read_bytes() == data

@@ -42,9 +42,8 @@ def test_a_run_is_locked_once_and_the_owner_is_named(journal: Journal) -> None:
         assert all((who.user, who.since, who.command))
         assert journal.find(RUN).live
         assert journal.runs()[0].live
-        with pytest.raises(
-            RunLocked, match=f"{RUN} is locked by process {os.getpid()} of .* since"
-        ):
+        locked = f"{RUN} is locked by process {os.getpid()} of .* since"
+        with pytest.raises(RunLocked, match=locked):
             journal.lock(RUN).__enter__()
         with journal.lock("another-run"):
             assert journal.locked_runs() == {RUN, "another-run"}

@@ -24,6 +24,7 @@ from autoreason.journal.maintenance import Copied, copy_runs
 from autoreason.journal.run_names import is_cell
 
 LONG = "Write about tides and boats. " * 300
+OF_TWO = "WHERE text LIKE '%two%'"
 
 
 def written(url: str | Path, *runs: str) -> None:
@@ -47,11 +48,8 @@ def test_a_sound_journal_has_no_damage(url: str) -> None:
     ("statement", "what"),
     [
         ("UPDATE events SET payload = '{' WHERE run = 'two'", "is damaged"),
-        ("DELETE FROM texts WHERE text LIKE '%two%'", "is missing"),
-        (
-            "UPDATE texts SET text = replace(text, 'two', 'TWO') WHERE text LIKE '%two%'",
-            "is not what was written",
-        ),
+        (f"DELETE FROM texts {OF_TWO}", "is missing"),
+        (f"UPDATE texts SET text = replace(text, 'two', 'TWO') {OF_TWO}", "is not what was writ"),
         ("UPDATE replies SET request = '{', role = 'guidance' WHERE run = 'two'", "is damaged"),
         ("UPDATE runs SET created = 'once' WHERE id = 'two'", "is damaged"),
     ],
@@ -310,9 +308,8 @@ def test_a_damaged_run_is_named_and_the_others_are_copied(tmp_path: Path, damage
         result = copy_runs(one, other, quietly)
         assert (result.copied, result.there) == (["a", "b"], [])
         assert list(result.damaged) == ["a.0001"]
-        assert result.damaged["a.0001"].startswith(
-            f"a.0001 is not copied, and a lacks this cell: the record of a.0001 in {one.place} is damaged"
-        )
+        lacks = "a.0001 is not copied, and a lacks this cell: the record of a.0001 in"
+        assert result.damaged["a.0001"].startswith(f"{lacks} {one.place} is damaged")
         assert list(other.stamps()) == ["a", "b"]
         assert copy_runs(one, other, quietly) == Copied([], ["a", "b"], result.damaged, [], {}, [])
 

@@ -174,7 +174,8 @@ async def test_a_lost_connection_reaches_everybody_who_waits(postgres: Server, u
 def test_a_lost_connection_loses_the_lock_and_the_right_to_write(
     postgres: Server, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    never_check(monkeypatch)
+    # An idle process does not notice.
+    monkeypatch.setattr("autoreason.journal.writer._IDLE_CHECK", 1e6)
     lost, other = Journal.open(url, create=True), Journal.open(url, create=True)
     create_run(lost, RUN)
     with lost.lock(RUN):
@@ -190,11 +191,6 @@ def test_a_lost_connection_loses_the_lock_and_the_right_to_write(
             assert len(other.events(RUN)) == seen
             assert other.replies(RUN) == {}
     lost._reader.close()
-
-
-def never_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let an idle process not notice that its connection was lost."""
-    monkeypatch.setattr("autoreason.journal.writer._IDLE_CHECK", 1e6)
 
 
 def test_an_idle_process_locks_its_run_again(postgres: Server, url: str) -> None:
@@ -282,10 +278,9 @@ async def test_a_change_that_is_refused_harms_no_later_one(journal: Journal) -> 
     row = (RUN, "A letter", "running", now(), now(), "0", None, "", "")
     event = PassStarted(number=1, words=1)
     for number in range(8):
+        begin = writer.begin_run(row, codec.event_row(RUN, 1, event))
         refused, *locked = await asyncio.gather(
-            journal._get_writer().commit(
-                RUN, writer.begin_run(row, codec.event_row(RUN, 1, event))
-            ),
+            journal._get_writer().commit(RUN, begin),
             *(lock(f"run-{number}-{each}") for each in range(2)),
             return_exceptions=True,
         )

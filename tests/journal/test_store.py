@@ -51,9 +51,7 @@ def test_reading_on_a_fresh_machine_shows_nothing_and_writes_nothing(url: str) -
         assert journal.spent(RUN) == Spent()
         assert journal.events(RUN) == []
         assert journal.lock_owner(RUN) is None
-        with pytest.raises(
-            UnknownRun, match=r"no run 'last', there is none; see `autoreason runs`"
-        ):
+        with pytest.raises(UnknownRun, match="no run 'last', there is none; see `autoreason runs`"):
             journal.find("last")
         with pytest.raises(InvalidInput, match="there is no journal"):
             journal.command(RUN, "stop")
@@ -248,11 +246,9 @@ async def test_what_no_run_matches_is_found_without_reading_any(journal: Journal
 def test_a_list_reads_as_much_as_is_taken_of_it(journal: Journal) -> None:
     names = [f"run-{n:03}" for n in range(70)]
     cells = [f"run-069.{n:04}" for n in range(200)]
-    rows = [
-        (name, "A letter", "running", now(), now(), "0", None, "", "") for name in (*names, *cells)
-    ]
+    row = ("A letter", "running", now(), now(), "0", None, "", "")
     journal._get_writer().commit_now(
-        "", lambda shelf: [shelf.execute(sql.INSERT_RUN, row) for row in rows]
+        "", lambda shelf: [shelf.execute(sql.INSERT_RUN, (n, *row)) for n in (*names, *cells)]
     )
     assert [row.id for row in journal.iter_runs()] == [*names[::-1], RUN]
     assert [row.id for row in journal.iter_runs(suite="run-069")] == cells[::-1]
@@ -292,22 +288,11 @@ async def test_reply_texts_are_read_without_their_requests_and_for_one_role(
     long = "A judge's long word.\n" * 200
     await journal.record_reply(RUN, a_request("a", "judge", text=long), a_reply(long))
     await journal.record_reply(RUN, a_request("b", "critic"), a_reply("Weak."))
-    ok = Outcome.OK
-    assert journal.reply_texts(RUN, "judge") == [
-        ("a", "judge", ok, long),
-        ("b", "critic", ok, None),
-    ]
+    judged, other = ("a", "judge", Outcome.OK, long), ("b", "critic", Outcome.OK, None)
+    assert journal.reply_texts(RUN, "judge") == [judged, other]
 
 
-async def test_no_reply_is_recorded_twice(journal: Journal) -> None:
-    await journal.record_reply(RUN, a_request(), a_reply("first"))
-    with pytest.raises(ReplayMismatch, match="has a reply to pass/1/judge/0/try/0 already"):
-        await journal.record_reply(RUN, a_request(), a_reply("second"))
-    assert journal.replies(RUN)[a_request().key].reply.text == "first"
-    assert journal.spent(RUN).calls == 1
-
-
-async def test_what_is_no_text_is_refused_before_anything_is_written(journal: Journal) -> None:
+async def test_no_reply_is_recorded_twice_and_what_is_no_text_never(journal: Journal) -> None:
     with pytest.raises(InvalidInput, match="lone surrogate"):
         await journal.record_reply(RUN, a_request(), a_reply("\ud800"))
     with pytest.raises(InvalidInput, match="not UTF-8"):
@@ -317,16 +302,19 @@ async def test_what_is_no_text_is_refused_before_anything_is_written(journal: Jo
     with pytest.raises(UnknownRun):
         await journal.record_reply("20261115-no-run", a_request(), a_reply())
     assert (journal.replies(RUN), journal.pending_commands(RUN)) == ({}, [])
+    await journal.record_reply(RUN, a_request(), a_reply("first"))
+    with pytest.raises(ReplayMismatch, match="has a reply to pass/1/judge/0/try/0 already"):
+        await journal.record_reply(RUN, a_request(), a_reply("second"))
+    assert journal.replies(RUN)[a_request().key].reply.text == "first"
+    assert journal.spent(RUN).calls == 1
 
 
 async def test_what_was_asked_and_not_answered_is_in_flight(journal: Journal) -> None:
     for key in ("a", "b", "c", "b"):
         journal.record_request(RUN, a_request(key))
     await journal.record_reply(RUN, a_request("a"), a_reply())
-    assert [(asked.key, asked.model) for asked in journal.in_flight(RUN)] == [
-        ("c", "fake/model"),
-        ("b", "fake/model"),
-    ]
+    waiting = [(asked.key, asked.model) for asked in journal.in_flight(RUN)]
+    assert waiting == [("c", "fake/model"), ("b", "fake/model")]
 
 
 async def test_unknown_prices_and_tokens_stay_unknown(journal: Journal) -> None:

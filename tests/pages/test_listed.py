@@ -78,10 +78,8 @@ def test_a_check_that_is_gone_hides_no_run() -> None:
     story.task = Task(brief="Open on Sundays?", contract=Contract(checks=("gone.py:check",)))
     story.end, story.status = None, "budget"
     found = describe_run(row(status="budget"), story)
-    assert (found.limits, found.line) == (
-        "kept",
-        "Paused at your limit, in round 1. You have the first draft.",
-    )
+    said = "Paused at your limit, in round 1. You have the first draft."
+    assert (found.limits, found.line) == ("kept", said)
 
 
 async def test_a_recorded_run_has_its_rounds_and_keeps_both_of_its_names(tmp_path: Path) -> None:

@@ -85,10 +85,15 @@ def read(story: Story, **changes: Any) -> tuple[str, Reader]:
 
 
 @cases("seed", SEEDS)
-def test_a_page_begins_with_the_outcome_and_is_whole(seed: int) -> None:
+def test_a_page_begins_with_the_outcome_is_whole_and_has_each_limit_that_is_broken(
+    seed: int,
+) -> None:
     story = random_story(seed)
     _, found = read(story)
     assert found.first_heading == result_of(story).summary()[0]
+    if story.delivered:
+        broken = story.delivered.violations
+        assert sum(not each.kept for each in check_limits(story)) == len(broken)
 
 
 @pytest.mark.parametrize("strategy", ["single", "best_of_n", "critique_revise", "self_refine"])
@@ -101,19 +106,14 @@ def test_runs_of_other_strategies_have_a_page(strategy: str) -> None:
     assert strategy != "best_of_n" or "Round 1" not in page
 
 
-def test_a_run_that_paused_anywhere_has_a_page() -> None:
+def test_a_run_that_paused_anywhere_has_a_page_with_a_command_to_type() -> None:
     events = random_events(14)
     paused = RunPaused(status="budget", reason="$1 is spent", limit="cost")
     for until in range(1, len(events), 5):
-        _, found = read(build_story([*events[:until], paused]))
+        page, found = read(build_story([*events[:until], paused]))
         assert found.first_heading.startswith("Paused")
-
-
-def test_a_command_to_type_begins_with_a_small_letter() -> None:
-    paused = RunPaused(status="budget", reason="9 calls are spent", limit="calls")
-    page = result_of(build_story([*random_events(14)[:9], paused])).to_html()
-    assert "autoreason resume" in page
-    assert "Autoreason resume" not in page
+        assert "autoreason resume" in page
+        assert "Autoreason resume" not in page
 
 
 HOSTILE = (
@@ -218,19 +218,20 @@ def test_a_page_of_a_hundred_rounds_is_small_without_its_texts(
     assert without_texts(result_of(story).to_html()) < 150_000
 
 
+def confirmed(prefers: str) -> Story:
+    """A run whose fresh judges prefer a text."""
+    judged = {**USUAL, "judge": vote(prefers, "Third", "First")}
+    return play_story(1, judged, protocol="robust", k=1, passes=2, confirmation=9)
+
+
 def test_it_says_how_often_coins_agree_only_where_a_split_is_ruled_out() -> None:
-    said = []
-    for prefers in ("Second", "First"):
-        judged = {**USUAL, "judge": vote(prefers, "Third", "First")}
-        story = play_story(1, judged, protocol="robust", k=1, passes=2, confirmation=9)
-        said.append(describe_fresh_judges(story))
+    said = [describe_fresh_judges(confirmed(prefers)) for prefers in ("Second", "First")]
     assert "Tossing coins, judges would agree as much once in 256 times." in said[0]
     assert said[1] == ""
 
 
 def test_a_judge_who_gave_no_ranking_is_no_second_opinion() -> None:
-    judged = {**USUAL, "judge": vote("Second", "Third", "First")}
-    story = play_story(1, judged, protocol="robust", k=1, passes=2, confirmation=9)
+    story = confirmed("Second")
     cast = story.panels[CONFIRMATION].ballots
     one, other = f"{cast[0].model}, asked 9 times", replace(cast[0], model="my/lark")
     unread, alone = replace(other, ranking=None), f"All judges are {one}: no other model was asked."
@@ -253,26 +254,17 @@ def test_a_judge_who_gave_no_ranking_is_no_second_opinion() -> None:
     assert lines[3:] == ["Please check: 9", said]
 
 
-def test_each_limit_is_shown_with_whether_it_is_kept() -> None:
-    for seed in SEEDS:
-        story = random_story(seed)
-        limits = check_limits(story)
-        broken = story.delivered.violations if story.delivered else None
-        if broken is not None:
-            assert sum(not each.kept for each in limits) == len(broken)
+ONE_OF_ONE = "1 of 1 limit broken"
+MISSING = Violation("must_include", "“Sundays” is missing")
 
 
 @cases(
     ("task", "broken", "said"),
     [
         (Contract(max_words=20), Violation("echo", "“at most 20” repeats"), "1 of 2 limits broken"),
-        (Contract(), Violation("echo", "“at most 20” repeats"), "1 of 1 limit broken"),
+        (Contract(), Violation("echo", "“at most 20” repeats"), ONE_OF_ONE),
         # The words are only in what the text repeats of the request.
-        (
-            Contract(must_include=("Sundays",)),
-            Violation("must_include", "“Sundays” is missing"),
-            "1 of 1 limit broken",
-        ),
+        (Contract(must_include=("Sundays",)), MISSING, ONE_OF_ONE),
     ],
 )
 def test_no_text_that_breaks_a_limit_is_said_to_keep_them_all(

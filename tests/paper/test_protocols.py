@@ -78,14 +78,13 @@ def test_fixed_passes_are_as_good_as_themselves_between_two_numbers_of_them() ->
     assert same.absolute == pytest.approx(0, abs=0.1)
 
 
-def test_the_grid_has_rules_beside_fixed_numbers_of_every_family() -> None:
+def test_the_grid_has_rules_beside_fixed_numbers_of_every_family_and_what_is_checked_the_default() -> (
+    None
+):
     for tried in (grid(), default()):
         fixed = {each.family for each in tried if each.fixed}
         assert {each.family for each in tried} == fixed
         assert len({each.name for each in tried}) == len(tried)
-
-
-def test_what_is_checked_is_the_default_and_what_is_near_it() -> None:
     rules = [each.settings for each in default() if not each.fixed]
     assert settings(confirmation=0) in rules
     assert [each.passes for each in rules] == [25, 40, 70]

@@ -208,15 +208,14 @@ def check(line: ReproducedLine, figures: str, audited: str) -> None:
         assert found.verdict in ("agrees", "consistent", "no data"), (line, found)
 
 
-def test_points_of_wins_are_those_the_audit_lists(recorded: Reproduction) -> None:
+def test_points_of_wins_are_those_the_audit_lists_and_ab_taken_for_a_gives_table_23(
+    recorded: Reproduction,
+) -> None:
     # All wins of the reasoned judges are in the shared part.
     found = line_of(recorded, "Sec 4.4", "wins of A with 8 or 9")
     assert found.note == "1 time 7 points, 1 time 8 points, 2 times 9 points"
     assert found.verdict == "differs"
     assert line_of(recorded, "Sec 4.4", "wins of A with 6 or 7").verdict == "differs"
-
-
-def test_counting_ab_as_a_gives_the_figures_of_table_23(recorded: Reproduction) -> None:
     by_prefix = [line for line in recorded.lines if "AB taken for A" in line.claim]
     assert len(by_prefix) == 4
     assert {line.verdict for line in by_prefix} <= {"agrees", "consistent"}

@@ -56,10 +56,12 @@ def test_a_dot_says_what_it_is_about_and_a_corner_is_no_dot() -> None:
     assert (kinds.count("dot"), kinds.count("line")) == (6, 2)
 
 
-def test_only_whole_passes_have_ticks() -> None:
+def test_only_whole_passes_have_ticks_and_steps_stay_until_the_next_point() -> None:
     assert axis(a_plot(*HEIGHTS), "x") == ["1", "2", "3"]
     longer = [Point(number, 1) for number in range(61)]
     assert axis(a_plot(*longer), "x") == ["0", "10", "20", "30", "40", "50", "60"]
+    found = steps([Point(1, 5, "start"), Point(4, 7, "kept")], 9)
+    assert found == [Point(1, 5, "start"), Point(4, 5), Point(4, 7, "kept"), Point(9, 7)]
 
 
 @pytest.mark.parametrize("height", [0.0, 5e-324, 1e299, 1e15 + 0.125])
@@ -76,6 +78,9 @@ def test_small_numbers_are_apart_and_what_is_no_finite_number_is_left_out() -> N
         assert left.svg == a_plot(Point(1, 1.5, "a dot"), None, None, Point(3, 2)).svg
         assert a_plot(Point(1, height)).svg.count("no numbers to draw") == 1
     assert "no numbers to draw" in line_chart("Empty", NUMBERS, Lines([], "pass")).svg
+    # Nor may a title have words that no document may have.
+    for title in ("a\x00b", "a\ud800b"):
+        ElementTree.fromstring(line_chart("Bad", NUMBERS, Lines([], title)).svg.encode())
 
 
 @pytest.mark.parametrize("size", [1e299, 1e160, 1e-160, 1e-290])
@@ -86,11 +91,6 @@ def test_the_largest_and_smallest_numbers_are_drawn_in_their_own_size(size: floa
     assert ticks[-1] == pytest.approx(size)
 
 
-def test_words_that_no_document_may_have_are_left_out_of_titles_too() -> None:
-    for title in ("a\x00b", "a\ud800b"):
-        ElementTree.fromstring(line_chart("Bad", NUMBERS, Lines([], title)).svg.encode())
-
-
 def test_every_series_has_a_colour_of_its_own_and_another_one_for_the_dark() -> None:
     style = (ASSETS / "base.css").read_text("utf-8")
     shades = colours([f"arm {at}" for at in range(10)])
@@ -99,11 +99,6 @@ def test_every_series_has_a_colour_of_its_own_and_another_one_for_the_dark() -> 
         found = re.fullmatch(r"var\((--plot-\d),(#\w+)\)", shade)
         assert found
         assert f"{found[1]}: light-dark({found[2]}, #" in style
-
-
-def test_a_line_of_steps_stays_where_it_is_until_the_next_point() -> None:
-    found = steps([Point(1, 5, "start"), Point(4, 7, "kept")], 9)
-    assert found == [Point(1, 5, "start"), Point(4, 5), Point(4, 7, "kept"), Point(9, 7)]
 
 
 def votes(value: float, low: float | None, high: float | None, verdict: Verdict = "") -> Chart:

@@ -15,13 +15,11 @@ SHARES = st.floats(0, 1)
 
 
 @given(SHARES)
-def test_only_all_is_100_percent_and_only_nothing_is_0(share: float) -> None:
+def test_a_percentage_is_at_most_one_point_off_and_only_all_is_100_and_only_nothing_is_0(
+    share: float,
+) -> None:
     assert (numbers.percent(share) == "0 %") == (share == 0)
     assert (numbers.percent(share) == "100 %") == (share == 1)
-
-
-@given(SHARES)
-def test_a_percentage_is_at_most_one_point_off(share: float) -> None:
     shown = int(numbers.percent(share).split()[-2])
     assert abs(shown - share * 100) <= 1
 

@@ -119,13 +119,10 @@ def test_a_page_in_markdown_names_what_else_is_known() -> None:
     assert "against b" in page, "the numbers of a chart"
 
 
-def test_files_are_named_by_what_they_show() -> None:
+def test_files_are_named_by_what_they_show_and_a_notebook_gets_no_page_around_it() -> None:
     files = Sample().to_files()
     assert {"words-by-pass.svg", "words-by-pass.csv", "votes.svg", "votes.csv"} <= files.keys()
     assert "words-by-pass.svg" in files["report.md"]
-
-
-def test_a_notebook_gets_the_report_without_a_page_around_it() -> None:
     found = Sample()._repr_html_()
     assert "<html" not in found
     assert "No winner" in found

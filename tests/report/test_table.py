@@ -65,16 +65,12 @@ def words(text: object) -> set[str]:
 
 
 @given(tables(), st.integers(50, 160))
-def test_no_line_is_wider_than_the_terminal(table: Table, width: int) -> None:
-    lines = table.to_text(width).splitlines()
-    if lines[-1].startswith("on a wider terminal"):
-        lines.pop()
-    assert all(cell_len(line) <= width for line in lines)
-
-
-@given(tables(), st.integers(50, 160))
-def test_no_figure_is_cut_and_no_word_is_broken(table: Table, width: int) -> None:
+def test_no_line_is_wider_than_the_terminal_no_figure_is_cut_and_no_word_is_broken(
+    table: Table, width: int
+) -> None:
     text = table.to_text(width)
+    lines = [each for each in text.splitlines() if not each.startswith("on a wider terminal")]
+    assert all(cell_len(line) <= width for line in lines)
     for at, column in enumerate(table.columns):
         gone = column.spare and column.title in text.split("on a wider terminal also: ")[-1]
         for row in table.rows:
@@ -83,21 +79,13 @@ def test_no_figure_is_cut_and_no_word_is_broken(table: Table, width: int) -> Non
 
 
 @given(tables())
-def test_a_reader_without_a_screen_gets_every_column(table: Table) -> None:
+def test_a_reader_without_a_screen_and_a_spreadsheet_get_every_column(table: Table) -> None:
     text = table.to_text()
     assert "on a wider terminal" not in text
     assert all(words(cell) <= words(text) for row in table.rows for cell in row)
-
-
-@given(tables())
-def test_columns_line_up_in_markdown_too(table: Table) -> None:
     lines = table.to_markdown().splitlines()
     assert len({cell_len(line) for line in lines}) == 1
     assert len(lines) == len(table.rows) + 2
-
-
-@given(tables())
-def test_a_spreadsheet_reads_back_the_cells(table: Table) -> None:
     _, *rows = csv.reader(io.StringIO(to_csv([""], table.rows)))
     assert rows == [list(row) for row in table.rows]
 
@@ -107,29 +95,23 @@ def test_numbers_for_a_spreadsheet_are_whole_and_only_texts_are_kept_from_being_
     assert to_csv(["a"], [values]) == "a\n'+1,-0.30000000000000004,3,0.10,,yes\n"
 
 
-def test_spare_columns_go_in_their_order_and_are_named() -> None:
+def test_spare_columns_go_in_their_order_and_are_named_and_others_follow_beneath() -> None:
     spare = [Column("first", spare=1), Column("second", spare=2)]
     columns = [Column("name", figures=False), *spare, Column("always")]
     table = Table(columns, [("x", "1" * 20, "2" * 20, "3" * 20)])
     assert "on a wider" not in table.to_text(70)
     assert "on a wider terminal also: first" in table.to_text(60)
     assert "on a wider terminal also: first, second" in table.to_text(40)
-
-
-def test_columns_that_do_not_fit_follow_beneath_with_their_names() -> None:
     columns = [Column("name", figures=False), *(Column(f"c{at}") for at in range(4))]
     text = Table(columns, [("row", *("9" * 15 for _ in range(4)))]).to_text(40)
     assert text.count("row") == 2
     assert text.count("9" * 15) == 4
 
 
-def test_a_long_name_keeps_its_end() -> None:
+def test_a_long_name_keeps_its_end_and_a_cell_may_have_several_lines() -> None:
     row = ("a/very/long/folder/name/of/texts/draft_12.md", "1" * 20)
     table = Table([Column("text", figures=False), Column("points")], [row])
     assert "draft_12.md  " in table.to_text(50)
-
-
-def test_a_cell_may_have_several_lines() -> None:
     columns = [Column(each, figures=False) for each in ("level", "finding")]
     table = Table(columns, [("alarm", ("one two", "three"))])
     assert table.to_text().splitlines()[1:] == ["alarm  one two", "       three"]

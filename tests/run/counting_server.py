@@ -10,8 +10,8 @@ from math import inf
 
 import msgspec
 from aiohttp import web
+from tests.cli.server import request_of
 
-from autoreason.exchange import Message, Request, Schema
 from autoreason.journal import Journal
 from autoreason.journal.writer import Rows
 from autoreason.models.doubles import EchoModel
@@ -92,23 +92,10 @@ class CountingServer:
             while self.answered >= self.answers:  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
             self.answered += 1
-            return web.json_response(_completion(body, self._says or await _echo(body)))
+            echo = await EchoModel().ask(request_of(msgspec.json.decode(body)))
+            return web.json_response(_completion(body, self._says or echo.text))
         finally:
             self.inside -= 1
-
-
-async def _echo(body: bytes) -> str:
-    asked = msgspec.json.decode(body)
-    form = asked.get("response_format", {}).get("json_schema")
-    request = Request(
-        role="author",
-        key="draft/try/0",
-        model="echo/echo",
-        messages=tuple(Message(each["role"], each["content"]) for each in asked["messages"]),
-        max_tokens=1000,
-        schema=Schema(form["name"], form["schema"], "") if form else None,
-    )
-    return (await EchoModel().ask(request)).text
 
 
 def _completion(body: bytes, text: str) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +50,14 @@ comparisons:
 
 
 class CountedModel(EchoModel):
-    """An echo that counts what it is asked, and may fail at some of it."""
+    """An echo that counts what it is asked; something may happen before it is asked once more."""
 
-    def __init__(self, failing: Collection[str] = ()) -> None:
+    def __init__(self, happen: Callable[[int], object] = bool) -> None:
         self.asked: list[str] = []
-        self._failing = failing
+        self._happen = happen
 
     async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
+        self._happen(len(self.asked))
         self.asked.append(request.role)
         return await super().ask(request, on_signal)
 
@@ -65,6 +66,19 @@ def write_suite(folder: Path, text: str = SUITE) -> Path:
     path = folder / "suite.yaml"
     path.write_text(text)
     return path
+
+
+def write_knob(folder: Path) -> list[Path]:
+    """A research task that turns a knob."""
+    contents = {
+        "task.md": "---\nartifact: knob.txt\nevaluate: evaluate.py:score\n---\nTurn the knob.\n",
+        "knob.txt": "knob = 0\n",
+        "evaluate.py": "def score(artifact, seed, items):\n"
+        "    return {'score': float(artifact.text('knob.txt').split()[-1])}\n",
+    }
+    for name, content in contents.items():
+        (folder / name).write_text(content)
+    return [folder / name for name in contents]
 
 
 async def run_suite(

@@ -67,15 +67,8 @@ def run(folder: Path, server: BatchServer, name: str, address: str, kill: str = 
     with Journal.open(str(folder / name), create=True) as journal:
         rows = journal.runs()
         if not rows:
-            work: Any = lab.aio(
-                folder / "suite.yaml",
-                address,
-                journal=journal,
-                anyway=True,
-                base_url=base,
-                batch=True,
-                budget={"cost": 5},
-            )
+            terms: Any = {"anyway": True, "base_url": base, "batch": True, "budget": {"cost": 5}}
+            work: Any = lab.aio(folder / "suite.yaml", address, journal=journal, **terms)
         else:
             work = resume.aio(rows[0].id, journal=journal)
         asyncio.run(work)

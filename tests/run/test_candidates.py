@@ -28,42 +28,30 @@ def by_key(request: Request) -> str:
     return document(f"Second text, made in {'/'.join(request.key.split('/')[1:-2])}.")
 
 
-def two_revisers(**changes: Any) -> Settings:
+def few_judges(revisers: int, **changes: Any) -> Settings:
+    """No judge but those of two passes."""
     base = usual(ADDRESS, passes=2, reviewers=0, confirmation=0, **changes)
-    return replace(base, models=replace(base.models, revisers=(ADDRESS, ADDRESS)))
+    return replace(base, models=replace(base.models, revisers=(ADDRESS,) * revisers))
 
 
 @examples(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    seed=st.integers(0, 99),
-    candidates=st.sampled_from(["B+AB", "B", "AB"]),
-    blind=st.booleans(),
-    cuts=st.booleans(),
-    facts=st.booleans(),
-    revisers=st.integers(0, 3),
+    st.fixed_dictionaries(
+        {
+            "seed": st.integers(0, 99),
+            "candidates": st.sampled_from(["B+AB", "B", "AB"]),
+            "blind_revision": st.booleans(),
+            "subtractive_synthesis": st.booleans(),
+            "critic_facts": st.booleans(),
+        }
+    ),
+    st.integers(0, 3),
 )
 async def test_whatever_the_candidates_a_run_replays(
-    tmp_path_factory: pytest.TempPathFactory,
-    seed: int,
-    candidates: str,
-    blind: bool,
-    cuts: bool,
-    facts: bool,
-    revisers: int,
+    tmp_path_factory: pytest.TempPathFactory, drawn: dict[str, Any], revisers: int
 ) -> None:
-    chosen = usual(
-        ADDRESS,
-        seed=seed,
-        passes=2,
-        reviewers=0,
-        confirmation=0,
-        early_stop=False,
-        candidates=candidates,
-        blind_revision=blind,
-        subtractive_synthesis=cuts and candidates != "B",
-        critic_facts=facts,
-    )
-    chosen = replace(chosen, models=replace(chosen.models, revisers=(ADDRESS,) * revisers))
+    drawn["subtractive_synthesis"] &= drawn["candidates"] != "B"
+    chosen = few_judges(revisers, early_stop=False, **drawn)
     model = scripted({"reviser": by_key, "judge": vote("reviser", "First", "Third")})
     with open_journal(tmp_path_factory.mktemp("runs")) as journal:
         task = replace(TASK, facts="It is red.")
@@ -80,12 +68,12 @@ async def test_a_run_that_goes_on_with_another_model_keeps_its_candidates(
 ) -> None:
     gone = {"pass/2/reviser/2/try/0": CallFailed(Failure.CONNECTION, "gone")}
     model = scripted({"reviser": by_key, **gone})
-    paused = await start_run(journal, model, settings=two_revisers())
+    paused = await start_run(journal, model, settings=few_judges(2))
     assert paused.status == "provider_failed"
     finished = await go_on(journal, paused.run, scripted({"reviser": by_key}))
     assert finished.status == "converged"
     assert finished.calls == paused.calls + 5  # One revision, the synthesis and three judges.
-    other = ModelChoice().change(two_revisers().models, {"model": "acme/x"})
+    other = ModelChoice().change(few_judges(2).models, {"model": "acme/x"})
     assert other.revisers == ("acme/x", "acme/x")
     chosen = ModelChoice.writing("acme/x", {"reviser_models": "acme/y"})
     assert chosen.models.revisers == ("acme/y",)
@@ -101,15 +89,10 @@ async def test_a_dry_run_prices_what_is_written_and_read() -> None:
         replace(one, blind_revision=True),
         replace(one, models=replace(one.models, revisers=revisers)),
     )
-    calls, tokens, costs = [], [], []
-    for each in switched:
-        found = await estimate_run(TASK, each)
-        assert found.calls
-        assert found.tokens
-        assert found.cost
-        calls.append(found.calls.likely)
-        tokens.append(found.tokens.likely)
-        costs.append(found.cost.likely)
+    priced = [(await estimate_run(TASK, each)).spans() for each in switched]
+    calls, tokens, costs = (
+        [(found[what] or {})["likely"] for found in priced] for what in ("calls", "tokens", "cost")
+    )
     full, no_synthesis, no_revision, blind, two = calls
     assert (no_synthesis, no_revision, blind, two) == (full - 1, full, full, full + 1)
     assert tokens[1] < tokens[2] < tokens[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.test_live_strategies import SCRIPT, case
@@ -33,17 +34,10 @@ class Fuse:
 def crashed(journal: Journal, name: str, events: int) -> str:
     task, chosen = case(name)
     started: list[str] = []
+    told: dict[str, Any] = {"on_event": Fuse(events), "on_started": started.append}
+    model = Breaking(SCRIPT, luck=events)
     with pytest.raises(Crashed):
-        asyncio.run(
-            start_run(
-                journal,
-                Breaking(SCRIPT, luck=events),
-                task=task,
-                settings=chosen,
-                on_event=Fuse(events),
-                on_started=started.append,
-            )
-        )
+        asyncio.run(start_run(journal, model, task=task, settings=chosen, **told))
     return started[0]
 
 

@@ -218,17 +218,14 @@ async def test_guidance_reaches_one_critic_once_also_across_a_resume(journal: Jo
     assert [(t.number, t.text) for t in taken] == [(2, "Mention Lisbon.")]
 
 
-async def test_a_run_whose_panels_failed_can_be_resumed_with_other_judges(journal: Journal) -> None:
+async def test_a_run_whose_panels_failed_or_that_has_no_draft_goes_on_with_other_models(
+    journal: Journal,
+) -> None:
     failed = await start_run(journal, scripted({"judge": "no comment"}))
     assert failed.status == "panel_failed"
     result = await go_on(journal, failed.run, scripted())
     assert result.status == "converged"
     assert result.story.trajectory == ("?", "?", "A", "A")
-
-
-async def test_a_run_without_a_first_draft_asks_for_one_again_when_resumed(
-    journal: Journal,
-) -> None:
     failed = await start_run(journal, scripted({"author": cut_off()}))
     assert (failed.status, failed.story.text) == ("provider_failed", None)
     result = await go_on(journal, failed.run, scripted())
@@ -299,19 +296,22 @@ async def test_accepting_a_run_whose_last_call_then_fails_is_still_obeyed(
     assert (result.status, result.text) == ("accepted", "First text.")
 
 
+def patient(model: ScriptedModel) -> RetryingModel:
+    return RetryingModel(model, limiter=ConcurrencyLimiter(), breaker=CircuitBreaker("scripted"))
+
+
 async def test_a_stop_does_not_wait_for_a_call_that_only_waits_to_be_tried_again(
     journal: Journal,
 ) -> None:
     switch = StopSwitch()
     down = ScriptedModel(lambda _: CallFailed(Failure.RATE_LIMIT, "slow down", retry_after=119))
-    patient = RetryingModel(down, limiter=ConcurrencyLimiter(), breaker=CircuitBreaker("scripted"))
 
     def hear(signal: Signal) -> None:
         if isinstance(signal, CallRetried):
             switch.stop()
 
     started = time.monotonic()
-    result = await start_run(journal, patient, stop_switch=switch, on_signal=hear)
+    result = await start_run(journal, patient(down), stop_switch=switch, on_signal=hear)
     assert result.status == "stopped"
     assert time.monotonic() - started < PATIENCE
 
@@ -323,11 +323,7 @@ async def test_a_stop_waits_for_a_reply_that_is_on_its_way(journal: Journal) -> 
         switch.stop()
         return "Too late to stop this one."
 
-    slow = RetryingModel(
-        scripted({"author": stop}, latency=1.2),
-        limiter=ConcurrencyLimiter(),
-        breaker=CircuitBreaker("scripted"),
-    )
+    slow = patient(scripted({"author": stop}, latency=1.2))
     result = await start_run(journal, slow, stop_switch=switch)
     assert (result.status, result.calls) == ("stopped", 1)
 
@@ -423,13 +419,11 @@ async def test_a_time_limit_ends_the_wait_for_a_retry_and_says_what_was_answered
     provider.minded = lambda body: clock.run_out(refusing(status)) if body else Answer()
     async with asyncio.timeout(PATIENCE):
         paused = await refine.aio("Tides.", MODEL, base_url=provider.openai, budget=LIMIT)
-    assert paused.conclusion == (
-        f"paused at the budget: the time limit of 5 s is reached; ollama answered {status}: not now"
-    )
+    answered = f"ollama answered {status}: not now"
+    reached = f"paused at the budget: the time limit of 5 s is reached; {answered}"
+    assert paused.conclusion == reached
     assert f"autoreason resume {paused.run} --time-limit " in paused.to_text()
-    assert paused.summary()[0] == (
-        f"Paused at your limit of 5 s, while ollama answered {status}: not now."
-    )
+    assert paused.summary()[0] == f"Paused at your limit of 5 s, while {answered}."
 
 
 async def test_a_call_under_way_at_the_time_limit_is_still_waited_for(
@@ -448,9 +442,8 @@ async def test_the_time_limit_of_a_suite_ends_the_waits_of_its_cells(
     options: dict[str, Any] = {"base_url": provider.openai, "budget": LIMIT}
     async with asyncio.timeout(PATIENCE):
         paused = await run_suite(tmp_path, journal, SMALL, model=MODEL, **options)
-    assert paused.reason == (
-        "all cells together: the time limit of 5 s is reached; ollama answered 429: not now"
-    )
+    reached = "the time limit of 5 s is reached; ollama answered 429: not now"
+    assert paused.reason == f"all cells together: {reached}"
 
 
 async def test_the_time_limit_of_a_suite_ends_the_waits_in_other_processes(

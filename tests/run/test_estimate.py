@@ -112,9 +112,6 @@ async def test_no_run_takes_more_calls_than_the_most_or_fewer_than_the_fewest(
     assert worst.calls < span.high
     best = await start_run(journal, scripted({"critic": '{"problems": []}'}))
     assert best.calls == span.low
-
-
-async def test_drafts_that_are_all_the_same_take_the_fewest_calls(journal: Journal) -> None:
     chosen = replace(settings(), job=Refine(strategy="best_of_n"))
     span = await calls_of(chosen)
     same = await start_run(journal, scripted({"author": "The moon pulls."}), settings=chosen)

@@ -44,9 +44,8 @@ def test_runs_that_rose_to_their_end_are_worth_more_rounds() -> None:
 
 def test_rounds_that_brought_nothing_in_most_runs_can_be_saved() -> None:
     early = [PastRun(0.1, 25, 9)] * 4 + [PastRun(-0.2, 30, 3)]
-    assert said(early) == (
-        "Your last 5 runs with these models had what they delivered after 9 rounds: --rounds 10 may do"
-    )
+    had = "Your last 5 runs with these models had what they delivered after 9 rounds"
+    assert said(early) == f"{had}: --rounds 10 may do"
     one_late = [*early, PastRun(0.3, 30, 28)]
     assert said(one_late).startswith("5 of your last 6 runs")
     assert said([*one_late, PastRun(0.3, 30, 28)]) == ""
@@ -55,17 +54,9 @@ def test_rounds_that_brought_nothing_in_most_runs_can_be_saved() -> None:
     assert "after the first round: --rounds 5" in said([PastRun(0.0, 25, 0)] * 5)
 
 
-@pytest.mark.parametrize(
-    ("text", "form"),
-    [
-        ("One line.", "line"),
-        ("- a\n- b\n\n- c", "list"),
-        ("1. a\n2) b", "list"),
-        ("A\n\nB", "text"),
-    ],
-)
-def test_a_text_is_a_line_a_list_or_a_text(text: str, form: str) -> None:
-    assert kind_of(text).form == form
+def test_a_text_is_a_line_a_list_or_a_text() -> None:
+    texts = ("One line.", "- a\n- b\n\n- c", "1. a\n2) b", "A\n\nB")
+    assert [kind_of(text).form for text in texts] == ["line", "list", "list", "text"]
 
 
 async def rising_run(journal: Journal, *best: str, **changes: Any) -> str:
@@ -117,9 +108,8 @@ async def test_only_runs_with_the_same_models_and_of_the_same_kind_count(journal
     for limit, found in ((8, [sentence]), (80, [])):
         limited = replace(task, contract=Contract(max_words=limit))
         assert find_experience(journal, settings, limited) == found
-    assert find_experience(journal, settings, task, "Another text, made of six words.") == [
-        sentence
-    ]
+    another = "Another text, made of six words."
+    assert find_experience(journal, settings, task, another) == [sentence]
     assert find_experience(journal, settings, task, "- a list\n- of two") == []
     for models in (
         Models.everywhere("scripted/other"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.artifacts.knob import Meter, research_settings, research_task, turning
@@ -24,27 +25,20 @@ from autoreason.task import Task
 from autoreason.tournament.challengers import MAX_RIVALS
 
 
+def exported(run: str, folder: Path, journal: Journal) -> set[str]:
+    """The files of a run, as they are called in its folder."""
+    return {str(path.relative_to(folder)) for path in export(run, folder, journal=journal)}
+
+
 async def test_everything_is_there_by_pass(journal: Journal, tmp_path: Path) -> None:
     model = scripted({"pass/1/reviser/try/0": document("Second text.", "I cut the middle.")})
     result = await start_run(journal, model)
     folder = tmp_path / "out"
-    files = {str(path.relative_to(folder)) for path in export(result.run, folder, journal=journal)}
-    assert {
-        "brief.md",
-        "settings.json",
-        "prompts/judge.md",
-        "draft.md",
-        "passes/01/A.md",
-        "passes/01/B.md",
-        "passes/01/B.notes.md",
-        "passes/01/AB.md",
-        "passes/01/critique_1.md",
-        "passes/01/ballot_1.md",
-        "passes/02/verdict.json",
-        "calls/pass_1_judge_0_try_0.md",
-        "final.md",
-        "run.json",
-    } <= files
+    files = exported(result.run, folder, journal)
+    in_passes = ["01/A", "01/B", "01/B.notes", "01/AB", "01/critique_1", "01/ballot_1"]
+    assert {f"passes/{name}.md" for name in in_passes} <= files
+    assert {"brief.md", "settings.json", "prompts/judge.md", "draft.md", "run.json"} <= files
+    assert {"passes/02/verdict.json", "calls/pass_1_judge_0_try_0.md", "final.md"} <= files
     assert (folder / "final.md").read_text() == "First text.\n"
     assert "I cut the middle." in (folder / "passes/01/B.notes.md").read_text()
     summary = json.loads((folder / "run.json").read_text())
@@ -67,9 +61,8 @@ async def test_dropped_candidates_are_all_kept_with_the_reason(
     journal: Journal, tmp_path: Path
 ) -> None:
     task = Task(brief="Write.", contract=Contract(max_words=4))
-    result = await start_run(
-        journal, scripted({"reviser": document("Second text of very many words.")}), task=task
-    )
+    model = scripted({"reviser": document("Second text of very many words.")})
+    result = await start_run(journal, model, task=task)
     export(result.run, tmp_path / "out", journal=journal)
     files = sorted((tmp_path / "out" / "passes" / "01").glob("dropped_*.md"))
     said = [file.read_text() for file in files]
@@ -78,7 +71,7 @@ async def test_dropped_candidates_are_all_kept_with_the_reason(
     assert [each.splitlines()[0] for each in said[-MAX_RIVALS:]] == ["dropped: clone"] * MAX_RIVALS
 
 
-async def test_a_folder_with_something_in_it_is_left_alone(
+async def test_a_folder_with_something_in_it_is_left_alone_and_one_that_cannot_be_written_named(
     journal: Journal, tmp_path: Path
 ) -> None:
     result = await start_run(journal, scripted())
@@ -87,12 +80,6 @@ async def test_a_folder_with_something_in_it_is_left_alone(
         export(result.run, tmp_path, journal=journal)
     export(result.run, tmp_path, journal=journal, force=True)
     assert (tmp_path / "mine.txt").read_text() == "mine"
-
-
-async def test_a_place_that_cannot_be_written_is_one_clear_sentence(
-    journal: Journal, tmp_path: Path
-) -> None:
-    result = await start_run(journal, scripted())
     (tmp_path / "file").touch()
     for folder in (tmp_path / "file" / "out", tmp_path / "file"):
         with pytest.raises(InvalidInput, match=r"cannot write .*; name another folder"):
@@ -102,14 +89,11 @@ async def test_a_place_that_cannot_be_written_is_one_clear_sentence(
 async def test_a_comparison_is_there_cell_by_cell(journal: Journal, tmp_path: Path) -> None:
     result, _ = await compared(journal, comparing("critique_revise", "single", repeats=1, passes=1))
     folder = tmp_path / "out"
-    files = {str(path.relative_to(folder)) for path in export(result.run, folder, journal=journal)}
-    assert {
-        "brief/critique_revise/1/passes/01/B.md",
-        "brief/critique_revise/1/final.md",
-        "brief/single/1/final.md",
-        "brief/panel/1/panels/panel/ballot_1.md",
-        "brief/panel/1/panels/panel/verdict.json",
-    } <= files
+    files = exported(result.run, folder, journal)
+    arms = {f"{arm}/1/final.md" for arm in ("critique_revise", "single")}
+    panel = {f"panel/1/panels/panel/{name}" for name in ("ballot_1.md", "verdict.json")}
+    wanted = {"critique_revise/1/passes/01/B.md", *arms, *panel}
+    assert {f"brief/{name}" for name in wanted} <= files
 
 
 async def test_a_panel_is_there_with_its_texts(journal: Journal, tmp_path: Path) -> None:
@@ -117,30 +101,28 @@ async def test_a_panel_is_there_with_its_texts(journal: Journal, tmp_path: Path)
     task = Task(brief="Write one sentence.", entries=entries)
     result = await start_run(journal, scripted(), task=task, changes={"job": Judge(), "judges": 2})
     folder = tmp_path / "out"
-    files = {str(path.relative_to(folder)) for path in export(result.run, folder, journal=journal)}
+    files = exported(result.run, folder, journal)
     texts = {"texts/a.md", "texts/.._b.md"}
     assert texts | {"panels/panel/ballot_2.md", "panels/panel/verdict.json"} <= files
 
 
 def git(folder: Path, *arguments: str) -> str:
     who = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
-    command = ["git", *who, *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+    return subprocess.check_output(["git", *who, *arguments], cwd=folder, text=True).strip()
+
+
+async def turned(journal: Journal, by: float, patience: int = 25, **task: Any) -> str:
+    """A run whose proposer always turns the knob by so much."""
+    chosen = research_settings(patience=patience)
+    options: dict[str, Any] = {"task": research_task(**task), "settings": chosen}
+    result = await start_run(journal, turning(lambda _: by), **options, service=Meter())
+    return result.run
 
 
 @pytest.fixture
 async def run(journal: Journal) -> str:
     """A run that kept three changes."""
-    task = research_task(target=3.0)
-    result = await start_run(
-        journal,
-        turning(lambda _: 1.0),
-        task=task,
-        settings=research_settings(),
-        service=Meter(),
-    )
-    return result.run
+    return await turned(journal, 1.0, target=3.0)
 
 
 @pytest.fixture
@@ -167,17 +149,14 @@ def result_of(journal: Journal, run: str) -> dict[str, str]:
     return result.files
 
 
-def test_the_patch_applies_where_the_task_is(journal: Journal, run: str, repository: Path) -> None:
+def test_the_patch_applies_where_the_task_is_and_not_elsewhere(
+    journal: Journal, run: str, repository: Path, tmp_path: Path
+) -> None:
     patch = make_result_patch(run, repository, journal=journal)
     applied = ["git", "apply"]
     subprocess.run(applied, cwd=repository.parent, input=patch.encode(), check=True)
     for path, text in result_of(journal, run).items():
         assert (repository / path).read_text() == text
-
-
-def test_a_patch_for_another_folder_of_a_repository_is_refused(
-    journal: Journal, run: str, repository: Path, tmp_path: Path
-) -> None:
     with pytest.raises(InvalidInput, match="has no file of the artifact; name the task's FOLDER"):
         make_result_patch(run, repository.parent, journal=journal)
     assert make_result_patch(run, tmp_path, journal=journal).startswith("diff --git a/knob.txt")
@@ -188,14 +167,12 @@ def test_a_branch_is_one_commit_on_head_and_nothing_else_changes(
 ) -> None:
     (repository / "other.txt").write_text("mine")
     git(repository, "add", "other.txt")
-    before = (git(repository, "status", "--porcelain"), git(repository, "rev-parse", "HEAD"))
+    state, head = ("status", "--porcelain"), ("rev-parse", "HEAD")
+    before = (git(repository, *state), git(repository, *head))
     commit = commit_result(run, "found/it", repository, journal=journal)
     assert git(repository, "rev-parse", "found/it") == commit
     assert git(repository, "rev-parse", "found/it^") == before[1]
-    assert (
-        git(repository, "status", "--porcelain"),
-        git(repository, "rev-parse", "HEAD"),
-    ) == before
+    assert (git(repository, *state), git(repository, *head)) == before
     for path, text in result_of(journal, run).items():
         assert git(repository, "show", f"found/it:./{path}") == text.strip()
     assert run in git(repository, "log", "-1", "--format=%B", "found/it")
@@ -242,12 +219,6 @@ async def test_other_runs_and_those_without_a_keep_have_nothing_to_hand_over(
     text = await start_run(journal)
     with pytest.raises(InvalidInput, match="is not a research run"):
         make_result_patch(text.run, Path(), journal=journal)
-    kept_none = await start_run(
-        journal,
-        turning(lambda _: -1.0),
-        task=research_task(),
-        settings=research_settings(patience=2),
-        service=Meter(),
-    )
+    kept_none = await turned(journal, -1.0, patience=2)
     with pytest.raises(InvalidInput, match="has kept no change"):
-        make_result_patch(kept_none.run, Path(), journal=journal)
+        make_result_patch(kept_none, Path(), journal=journal)

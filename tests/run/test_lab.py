@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from tests.artifacts.evaluating import needs_jail
 from tests.run.leaving import leave_when_asked
 from tests.run.runs import lend
-from tests.run.suites import SMALL, SUITE, CountedModel, run_suite, write_suite
+from tests.run.suites import SMALL, SUITE, CountedModel, run_suite, write_knob, write_suite
 
 from autoreason.cli.live import Live, View
 from autoreason.cli.runner import read_new, recorded_live
@@ -85,13 +86,11 @@ async def _resume(journal: Journal, run: str, model: EchoModel) -> StudyResult[L
 async def test_a_suite_that_is_stopped_goes_on(tmp_path: Path, journal: Journal) -> None:
     switch = StopSwitch()
 
-    class Stopping(CountedModel):
-        async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-            if len(self.asked) == 12:
-                switch.stop()
-            return await super().ask(request, on_signal)
+    def stop(asked: int) -> None:
+        if asked == 12:
+            switch.stop()
 
-    model = Stopping()
+    model = CountedModel(stop)
     stopped = await run_suite(tmp_path, journal, model=model, stop_switch=switch)
     assert stopped.status == "stopped"
     assert stopped.run not in stopped.reason
@@ -141,9 +140,8 @@ async def test_a_cell_without_a_result_is_left_out_and_named(
 async def test_a_tournament_at_the_limit_of_its_cell_is_left_out_as_planned(
     tmp_path: Path, journal: Journal
 ) -> None:
-    text = SMALL.replace(
-        "repeats", "  contest: {passes: 5, k: 5, judges: 3}\nmeasures: [converged]\nrepeats"
-    )
+    arm = "  contest: {passes: 5, k: 5, judges: 3}\nmeasures: [converged]\n"
+    text = SMALL.replace("repeats", f"{arm}repeats")
     text = text.replace("[revised, single]", "[contest, single]") + "budget: {cell: {calls: 20}}\n"
     plan = lab.prepare(write_suite(tmp_path, text), "echo/echo").plan()
     assert {each.name: each.over_limit for each in plan.arms}["contest"] == 1
@@ -195,11 +193,7 @@ async def test_a_suite_that_can_show_nothing_is_refused_before_anything_is_spent
     ("limits", "budget", "said"),
     [
         ("", Budget(tokens=500), "pays for under 1 % of what it likely takes"),
-        (
-            "budget: {cell: {calls: 5}}\n",
-            Budget(),
-            "18 of 18 parts of contest would likely reach it",
-        ),
+        ("budget: {cell: {calls: 5}}\n", Budget(), "18 of 18 parts of contest would likely reach"),
         ("budget: {cell: {tokens: 10}}\n", Budget(), "raise `budget.cell`"),
     ],
 )
@@ -303,31 +297,23 @@ async def test_a_suite_under_way_has_a_status_and_a_report_so_far(
                 assert report_of(None, journal=journal).report.cells == status.progress.done
                 assert live.lab is not None
                 assert status.conclusion.endswith(live.lab.so_far)
-                assert live.lab.spent == replace(
-                    status.progress.spent, seconds=live.lab.spent.seconds
-                )
-                assert live.lab.spent.calls > 0
+                spent = live.lab.spent
+                assert spent == replace(status.progress.spent, seconds=spent.seconds)
+                assert spent.calls > 0
                 watched = View(Live())
                 read_new(journal, status.run, watched, working_time(status.run, journal=journal), 0)
                 assert watched.live.lab is not None
                 assert watched.live.lab[:4] == live.lab[:4]
                 assert {*watched.live.calls} <= {*live.calls}
                 (running,) = status.running
-                assert (running.name, running.run) in (
-                    (cell.name, cell_name(status.run, cell.number)) for cell in live.cells.values()
-                )
+                cells = {each.name: each.number for each in live.cells.values()}
+                assert running.run == cell_name(status.run, cells[running.name])
                 assert f"{running.name} (" in str(status)
                 assert watched.live.lab.spent == status.progress.spent
             return reply
 
-    result = await run_suite(
-        tmp_path,
-        journal,
-        model=Watched(),
-        parallel=1,
-        on_event=View(live).on_event,
-        on_signal=live.on_signal,
-    )
+    told: dict[str, Any] = {"on_event": View(live).on_event, "on_signal": live.on_signal}
+    result = await run_suite(tmp_path, journal, model=Watched(), parallel=1, **told)
     assert "is live" in seen[0]
     status = lab_status(result.run, journal=journal)
     assert (status.progress.done, status.progress.left, status.running) == (CELLS, 0, ())
@@ -369,16 +355,13 @@ async def test_what_a_suite_spent_that_was_added_to_counts_in_its_status(
     assert min(took) > 0
 
 
-async def test_models_of_a_suite_cannot_be_exchanged_on_the_way(
+async def test_models_of_a_suite_cannot_be_exchanged_and_a_cell_is_left_to_it(
     tmp_path: Path, journal: Journal
 ) -> None:
     paused = await run_suite(tmp_path, journal, budget=Budget(calls=3))
     for changes in ({"model": "echo/other"}, {"passes": 1}, {"batch": True}):
         with pytest.raises(InvalidInput, match="only the budget can change"):
             await resume.aio(paused.run, journal=journal, **changes)
-
-
-async def test_a_cell_is_left_to_its_suite(tmp_path: Path, journal: Journal) -> None:
     paused = await run_suite(tmp_path, journal, SMALL, budget=Budget(calls=3))
     (cell,) = (each.id for each in journal.cells(paused.run) if not each.finished)
     with pytest.raises(InvalidInput, match=f"suite: `autoreason resume {paused.run}`"):
@@ -426,21 +409,9 @@ async def test_panels_may_be_in_pairs_or_at_equal_length(
     assert ("judge_pairs" in strategies) == (flag == "pairwise")
 
 
-def knobs(folder: Path) -> None:
-    """A research task and a suite that turns its knob."""
-    (folder / "knob.txt").write_text("knob = 0\n")
-    (folder / "evaluate.py").write_text(
-        "def score(artifact, seed, items):\n"
-        "    return {'score': float(artifact.text('knob.txt').split()[-1])}\n"
-    )
-    (folder / "task.md").write_text(
-        "---\nartifact: knob.txt\nevaluate: evaluate.py:score\n---\nTurn the knob.\n"
-    )
-
-
 @needs_jail
 async def test_research_is_a_task_of_a_suite(tmp_path: Path, journal: Journal) -> None:
-    knobs(tmp_path)
+    write_knob(tmp_path)
     text = (
         "name: knobs\nseed: 1\ntasks: {knob: {research: task.md}}\nrepeats: 1\n"
         "arms:\n  race: {strategy: race, evaluations: 20, patience: 2}\n"
@@ -474,20 +445,18 @@ async def test_sets_of_problems_are_tasks_of_a_suite(tmp_path: Path, journal: Jo
 async def test_a_provider_that_fails_pauses_the_suite_which_goes_on_later(
     tmp_path: Path, journal: Journal
 ) -> None:
-    class Failing(CountedModel):
-        broken = True
+    broken = True
 
-        async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-            if self.broken and len(self.asked) == 15:
-                raise ProviderFailed("the server is gone")
-            return await super().ask(request, on_signal)
+    def fail(asked: int) -> None:
+        if broken and asked == 15:
+            raise ProviderFailed("the server is gone")
 
-    model = Failing()
+    model = CountedModel(fail)
     paused = await run_suite(tmp_path, journal, model=model)
     assert paused.status == "provider_failed"
     assert "the server is gone" in paused.reason
     assert f"{paused.run}." in paused.reason
-    model.broken = False
+    broken = False
     result = await _resume(journal, paused.run, model)
     whole = await run_suite(tmp_path, journal)
     assert result.report.pairs == whole.report.pairs

@@ -12,6 +12,7 @@ from contextlib import closing
 from functools import partial
 from math import inf
 from pathlib import Path
+from typing import Any
 
 import pytest
 from benchmarks.kills import run_in_child, run_with_kills
@@ -68,16 +69,9 @@ def run(
         rows = journal.runs()
         pool = lend(model or SlowEcho())
         if not rows:
-            work = lab.aio(
-                folder / "suite.yaml",
-                "echo/echo",
-                journal=journal,
-                pool=pool,
-                anyway=True,
-                budget=Budget(calls=calls),
-                workers=workers,
-            )
-            asyncio.run(work)
+            terms: Any = {"anyway": True, "budget": Budget(calls=calls), "workers": workers}
+            suite = folder / "suite.yaml"
+            asyncio.run(lab.aio(suite, "echo/echo", journal=journal, pool=pool, **terms))
         elif rows[0].status not in FINISHED:
             asyncio.run(resume.aio(rows[0].id, journal=journal, pool=pool))
     return url
@@ -135,19 +129,6 @@ def test_a_suite_that_is_killed_on_a_server_ends_as_in_a_file(
     assert asked_again(postgres_url) == 0
 
 
-class Interrupted(CountedModel):
-    """A model during whose fourth answer something happens."""
-
-    def __init__(self, happen: Callable[[], object]) -> None:
-        super().__init__()
-        self._happen = happen
-
-    async def ask(self, request: Request, on_signal: OnSignal | None = None) -> Reply:
-        if len(self.asked) == 3:
-            self._happen()
-        return await super().ask(request, on_signal)
-
-
 async def whole(tmp_path: Path) -> StudyResult[LabReport]:
     with Journal.open(str(tmp_path / "whole.db"), create=True) as journal:
         return await run_suite(tmp_path, journal, SMALL)
@@ -156,7 +137,7 @@ async def whole(tmp_path: Path) -> StudyResult[LabReport]:
 async def break_and_go_on(tmp_path: Path, url: str, happen: Callable[[Journal], object]) -> str:
     """Break a suite in mid-run, then go on with it; returns what was said of the break."""
     journal = Journal.open(url, create=True)
-    model = Interrupted(lambda: happen(journal))
+    model = CountedModel(lambda asked: asked == 3 and happen(journal))
     with pytest.raises(WritingFailed) as caught, journal:
         await run_suite(tmp_path, journal, SMALL, model=model, parallel=1)
     expected = await whole(tmp_path)
@@ -164,9 +145,8 @@ async def break_and_go_on(tmp_path: Path, url: str, happen: Callable[[Journal], 
         run = journal.find("last").id
         assert str(caught.value).endswith(f"resume with `autoreason resume {run}`")
         status = lab_status(run, journal=journal)
-        assert "is paused (its process was killed, or could not reach the journal): " in str(
-            status.conclusion
-        )
+        paused = "is paused (its process was killed, or could not reach the journal): "
+        assert paused in status.conclusion
         again = CountedModel()
         result = await resume.aio(run, journal=journal, pool=lend(again))
         assert isinstance(result, StudyResult)

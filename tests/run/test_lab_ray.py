@@ -22,7 +22,7 @@ import pytest
 from tests import patience
 from tests.artifacts.evaluating import needs_jail
 from tests.run.counting_server import ADDRESS, CountingServer
-from tests.run.suites import run_suite
+from tests.run.suites import run_suite, write_knob
 from tests.run.test_lab_kills import asked_again, results
 
 from autoreason.errors import InvalidInput
@@ -239,7 +239,10 @@ async def test_sets_of_problems_and_research_need_nothing_from_the_machine_that_
     measure: str,
     mean: float,
 ) -> None:
-    files = write_programs(tmp_path)
+    problem = {"statement": "Double it.", "public_tests": [["2", "4"]]}
+    problems = tmp_path / "set.jsonl"
+    problems.write_text("\n".join(json.dumps({**problem, "id": f"p{n}"}) for n in (1, 2)))
+    files = [problems, *write_knob(tmp_path)]
     async with CountingServer(delay=0, says=says).serving() as server:
         with Journal.open(postgres_url, create=True) as journal:
             server.answers = 0
@@ -251,21 +254,6 @@ async def test_sets_of_problems_and_research_need_nothing_from_the_machine_that_
             result = await running
         assert result.status == "done"
         assert [(each.finished, each.means[measure]) for each in result.report.arms] == [(2, mean)]
-
-
-def write_programs(folder: Path) -> list[Path]:
-    """Two problems, and a research task that turns a knob."""
-    problem = {"statement": "Double it.", "public_tests": [["2", "4"]]}
-    contents = {
-        "set.jsonl": "\n".join(json.dumps({**problem, "id": f"p{n}"}) for n in (1, 2)),
-        "task.md": "---\nartifact: knob.txt\nevaluate: evaluate.py:score\n---\nTurn the knob.\n",
-        "knob.txt": "knob = 0\n",
-        "evaluate.py": "def score(artifact, seed, items):\n"
-        "    return {'score': float(artifact.text('knob.txt').split()[-1])}\n",
-    }
-    for name, content in contents.items():
-        (folder / name).write_text(content)
-    return [folder / name for name in contents]
 
 
 def test_rays_own_lines_are_not_printed(

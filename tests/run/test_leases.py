@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from decimal import Decimal
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import msgspec
 import pytest
@@ -71,6 +72,11 @@ class Suites:
     def worker(self) -> Worker:
         self.workers.append(Worker(f"worker-{len(self.workers)}", self.url))
         return self.workers[-1]
+
+    def scheduler(self, calls: int) -> WorkerExecutor:
+        models, budget = Models.judging("echo/echo"), Budget(calls=calls)
+        settings = Settings(models=models, seed=1, budget=budget)
+        return WorkerExecutor(Lab(workers=1), self.journal, settings, StopSwitch())
 
     async def rows(self, account: str, **new: Lease | Width) -> dict[str, str]:
         """The rows of an account, perhaps with another one; `base` is that of nobody."""
@@ -195,12 +201,7 @@ async def test_a_dead_workers_places_are_free_again_and_what_it_recorded_counts(
     await suites.places(3)
     for run in (SUITE, CELL):
         create_run(suites.journal, run)
-    scheduler = WorkerExecutor(
-        Lab(workers=1),
-        suites.journal,
-        Settings(models=Models.judging("echo/echo"), seed=1, budget=Budget(calls=4)),
-        StopSwitch(),
-    )
+    scheduler = suites.scheduler(calls=4)
     await scheduler._open(SUITE)
     dead, other = suites.worker(), suites.worker()
     money = dead.budget(calls=4)
@@ -286,8 +287,7 @@ async def test_a_suite_that_is_resumed_waits_for_old_workers_and_has_its_new_lim
     create_run(suites.journal, SUITE)
     before = suites.worker()
     await before.budget(calls=1).reserve(UPPER)
-    settings = Settings(models=Models.judging("echo/echo"), seed=1, budget=Budget(calls=2))
-    scheduler = WorkerExecutor(Lab(workers=1), suites.journal, settings, StopSwitch())
+    scheduler = suites.scheduler(calls=2)
     opening = asyncio.create_task(scheduler._open(SUITE))
     assert not await soon(opening)
     suites.workers.remove(before)
@@ -304,19 +304,9 @@ async def test_a_cell_that_two_workers_are_sent_is_run_once(tmp_path: Path) -> N
     with Journal.open(url, create=True) as journal, journal.lock(SUITE):
         settings = make_settings(Models.everywhere("echo/echo"), 1, strategy="single")
         cell = CellRun(run=CELL, part="a", task=Task(brief="Explain tides."), settings=settings)
-        workers = [
-            CellWorker(
-                Opening(
-                    worker=f"worker-{number}",
-                    suite=SUITE,
-                    budget=Budget(),
-                    journal=url,
-                    base_url=None,
-                    allow_http=False,
-                )
-            )
-            for number in range(3)
-        ]
+        opening: Any = {"suite": SUITE, "budget": Budget(), "journal": url}
+        opening |= {"base_url": None, "allow_http": False}
+        workers = [CellWorker(Opening(worker=f"worker-{n}", **opening)) for n in range(3)]
         ended = await asyncio.gather(*(each.run(send_cell(cell)) for each in workers))
         assert ended[0].result
         assert ended[0].result.finished

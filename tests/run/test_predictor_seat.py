@@ -143,16 +143,13 @@ def test_with_too_few_outcomes_there_is_nothing_to_fit(folder: Path) -> None:
     assert seat_of(folder) is None
 
 
-def test_neither_the_runs_group_nor_copies_of_its_draft_are_learned(folder: Path) -> None:
+def test_neither_the_runs_group_nor_copies_of_its_draft_nor_picked_texts_are_learned(
+    folder: Path,
+) -> None:
     keep(folder, "helps")
     records = make_records(150)
     assert seat_of(folder, knowledge_group="g7").records == 298  # type: ignore[union-attr]
     assert seat_of(folder, draft=records[20].text).records == 299  # type: ignore[union-attr]
-
-
-def test_picked_texts_are_not_learned(folder: Path) -> None:
-    keep(folder, "helps")
-    records = make_records(150)
     write(folder, [replace(each, chosen="picked") for each in records[:100]] + records[100:])
     assert seat_of(folder).records == 200  # type: ignore[union-attr]
 
@@ -241,10 +238,7 @@ def test_a_run_that_is_only_prepared_saves_nothing(folder: Path, tmp_path: Path)
     [
         ({}, "0 of 3 decisions"),
         # The rewrite is the same again, which is not reviewed once more.
-        (
-            {"judges": 0, "candidates": "B", "review_every": 1, "reviewers": 2},
-            "0 of 1 decision",
-        ),
+        ({"judges": 0, "candidates": "B", "review_every": 1, "reviewers": 2}, "0 of 1 decision"),
     ],
 )
 async def test_next_to_a_long_text_it_has_no_vote(

@@ -27,6 +27,7 @@ from autoreason.run.knowledge import measure_knowledge
 from autoreason.run.prepared import change_servers, choose_prompts
 from autoreason.run.recorded import replay
 from autoreason.run.refine import refine
+from autoreason.run.result import Result
 from autoreason.run.studies import advise
 from autoreason.settings import DEFAULT_MODEL, Budget, Models, make_settings
 from autoreason.studies import advice_measures
@@ -44,6 +45,7 @@ from autoreason.task import Task
 ACME, OPENAI = (Models.everywhere(f"{name}/x") for name in ("acme", "openai"))
 MIXED = replace(ACME, judges=("openai/y",))
 HERE, THERE = "http://here.example", "http://there.example"
+BOTH = {"acme": HERE, "openai": THERE}
 
 
 @pytest.mark.parametrize(
@@ -53,14 +55,7 @@ HERE, THERE = "http://here.example", "http://there.example"
         pytest.param(ACME, HERE, OPENAI, None, None, id="not to another provider"),
         pytest.param(ACME, HERE, MIXED, None, {"acme": HERE}, id="not to a provider added"),
         pytest.param(ACME, HERE, ACME, THERE, THERE, id="another for the one"),
-        pytest.param(
-            ACME,
-            HERE,
-            MIXED,
-            {"openai": THERE},
-            {"acme": HERE, "openai": THERE},
-            id="one more",
-        ),
+        pytest.param(ACME, HERE, MIXED, {"openai": THERE}, BOTH, id="one more"),
         pytest.param(ACME, None, OPENAI, None, None, id="none"),
         pytest.param(MIXED, HERE, MIXED, None, HERE, id="still in doubt"),
         pytest.param(MIXED, HERE, OPENAI, None, None, id="doubt is not settled by a change"),
@@ -71,9 +66,8 @@ def test_a_server_stays_with_its_provider(
     models: Models, recorded: str | None, after: Models, given: Any, url: Any
 ) -> None:
     before = make_settings(models, 1, base_url=recorded)
-    assert (
-        change_servers(before, after, {"base_url": given, "allow_http": False})["base_url"] == url
-    )
+    changed = change_servers(before, after, {"base_url": given, "allow_http": False})
+    assert changed["base_url"] == url
 
 
 @pytest.mark.parametrize(
@@ -249,30 +243,24 @@ def records(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.slow
-async def test_a_whole_run_with_records_on_the_embedded_model(
-    journal: Journal, embedded: str, records: Path
-) -> None:
-    result = await refine.aio(
-        BRIEF,
-        embedded,
-        draft=DRAFT,
-        knowledge=records,
-        judge_outcomes="yes",
-        predictor_seat="no",
-        seed=1,
-        prompts="small",
-        max_tokens=32,
-        journal=journal,
-        passes=1,
-        judges=2,
-        reviewers=0,
-        confirmation=0,
-    )
+async def small_run(model: str, journal: Journal, **options: Any) -> Result:
+    """A round with two judges, which costs nothing."""
+    options |= {"prompts": "small", "seed": 1, "passes": 1, "judges": 2}
+    options |= {"draft": DRAFT, "reviewers": 0, "confirmation": 0, "journal": journal}
+    result = await refine.aio(BRIEF, model, **options)
     assert result.status in ("converged", "capped")
     assert result.text
     assert result.tokens
     assert result.cost == 0
+    return result
+
+
+@pytest.mark.slow
+async def test_a_whole_run_with_records_on_the_embedded_model(
+    journal: Journal, embedded: str, records: Path
+) -> None:
+    with_records: Any = {"knowledge": records, "judge_outcomes": "yes", "predictor_seat": "no"}
+    result = await small_run(embedded, journal, max_tokens=32, **with_records)
     events = [item.event for item in journal.events(result.run)]
     assert any(isinstance(event, CritiqueWritten) for event in events)
     assert all(event.ranking for event in events if isinstance(event, BallotCast))
@@ -281,11 +269,8 @@ async def test_a_whole_run_with_records_on_the_embedded_model(
     assert shown.knowledge is not None
     calls = list(journal.calls(result.run))
     for role, outcomes in (("critic", shown.knowledge.critic), ("judge", shown.knowledge.judges)):
-        sent = [
-            "".join(message.text for message in call.request.messages)
-            for call in calls
-            if call.request.role == role
-        ]
+        asked = [call.request.messages for call in calls if call.request.role == role]
+        sent = ["".join(message.text for message in messages) for messages in asked]
         # Where a very small model writes nothing new, there is nothing to judge.
         assert sent or role == "judge"
         assert outcomes.all
@@ -296,29 +281,10 @@ async def test_a_whole_run_with_records_on_the_embedded_model(
 
 @pytest.mark.slow
 async def test_a_whole_run_on_the_server_of_llama_cpp(journal: Journal, llama_server: str) -> None:
-    result = await refine.aio(
-        BRIEF,
-        "llamacpp/smollm2",
-        base_url=llama_server,
-        draft=DRAFT,
-        seed=1,
-        prompts="small",
-        max_tokens=48,
-        journal=journal,
-        passes=1,
-        judges=2,
-        reviewers=0,
-        confirmation=0,
-    )
-    assert result.status in ("converged", "capped")
-    assert result.text
-    assert result.tokens
-    assert result.cost == 0
-    assert {call.request.role for call in journal.calls(result.run)} >= {
-        "critic",
-        "reviser",
-        "judge",
-    }
+    server: Any = {"base_url": llama_server, "max_tokens": 48}
+    result = await small_run("llamacpp/smollm2", journal, **server)
+    asked = {call.request.role for call in journal.calls(result.run)}
+    assert asked >= {"critic", "reviser", "judge"}
     assert (await replay.aio(result.run, journal=journal)).same
 
 
@@ -358,9 +324,8 @@ async def test_judges_who_failed_to_rank_nine_texts_review_in_two_stages(tmp_pat
     assert prepared() == 10
     for verdict, texts in (("passed", 10), ("not shown", 10), ("failed", 5)):
         finding = replace(one.certificate.findings[0], verdict=verdict)
-        path = write_certificate(
-            replace(one, certificate=replace(one.certificate, nine_texts=finding))
-        )
+        certificate = replace(one.certificate, nine_texts=finding)
+        path = write_certificate(replace(one, certificate=certificate))
         assert prepared() == texts
     assert prepared(ballot_texts=8) == 8
     for options in ({"reviewers": 0}, {"strategy": "single"}, {"protocol": "paper"}):

@@ -81,21 +81,20 @@ async def test_nothing_is_recorded_where_the_last_check_refuses(tmp_path: Path) 
     assert not (tmp_path / "j.db").exists()
 
 
-def test_a_run_that_is_not_there_or_finished_is_refused(tmp_path: Path) -> None:
+async def test_a_run_that_is_not_there_and_a_journal_in_no_folder_are_refused(
+    tmp_path: Path,
+) -> None:
     with pytest.raises(UnknownRun):
         resume("amber-fox", journal=tmp_path / "none.db")
     assert not (tmp_path / "none.db").exists()
+    with pytest.raises(InvalidInput, match=r"no folder .* for the journal"):
+        await refine.aio("Write.", EchoModel(), journal=tmp_path / "nowhere" / "j.db")
 
 
 def test_limits_that_are_not_set_stay() -> None:
     before = Budget(calls=3, tokens=100)
     assert change_budget(before, Budget(calls=5)) == Budget(calls=5, tokens=100)
     assert change_budget(before, None) == before
-
-
-async def test_a_journal_in_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r"no folder .* for the journal"):
-        await refine.aio("Write.", EchoModel(), journal=tmp_path / "nowhere" / "j.db")
 
 
 async def test_a_fork_has_the_same_brief_and_the_text_of_its_pass_which_was_run(

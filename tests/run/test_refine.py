@@ -14,7 +14,7 @@ from autoreason import Budget, InvalidInput, refine
 from autoreason.events import AnyEvent, Delivered
 from autoreason.journal import Journal
 from autoreason.task import Task
-from autoreason.testing import EchoModel, ScriptedModel
+from autoreason.testing import ScriptedModel
 
 
 def test_one_call_from_brief_to_text() -> None:
@@ -45,13 +45,9 @@ async def test_many_runs_share_a_journal_and_a_pool(tmp_path: Path) -> None:
 
 async def test_a_contract_draft_and_facts_can_be_given_as_they_are() -> None:
     model = scripted()
-    result = await refine.aio(
-        "Write.",
-        model=model,
-        draft="First text.",
-        facts="It rains.",
-        contract={"max_words": 9, "must_include": "text"},
-    )
+    limits = {"max_words": 9, "must_include": "text"}
+    given: Any = {"draft": "First text.", "facts": "It rains.", "contract": limits}
+    result = await refine.aio("Write.", model, **given)
     assert result.text == "First text."
     assert not [r for r in model.requests if r.role == "author"]
     assert "It rains." in model.requests[0].messages[1].text
@@ -66,28 +62,15 @@ async def test_roles_can_have_models_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"model": "acme"}, "is not the address of a model"),
-        ({"model": "antropic/claude"}, "did you mean anthropic/claude"),
-        ({"model": "openai/gpt-4.1"}, "OPENAI_API_KEY"),
-        ({"model": "echo/echo", "k": 0}, "`k` is 0"),
-        ({"model": "echo/echo", "contract": {"max_word": 3}}, "unknown key `max_word`"),
-        ({"model": "acme/x", "base_url": "http://127.0.0.1:9/v1"}, "127.0.0.1"),
-        ({"model": "echo/echo", "prompts": Path("nowhere")}, "no prompt folder"),
-    ],
-)
-async def test_bad_input_is_refused_before_anything_is_written(
-    tmp_path: Path, options: dict[str, object], message: str
-) -> None:
-    with pytest.raises(InvalidInput, match=message):
-        await refine.aio("Write.", journal=tmp_path / "none.db", **options)  # type: ignore[arg-type]
-    assert not (tmp_path / "none.db").exists()
-
-
-@pytest.mark.parametrize(
     ("brief", "options", "message"),
     [
+        ("Write.", {"model": "acme"}, "is not the address of a model"),
+        ("Write.", {"model": "antropic/claude"}, "did you mean anthropic/claude"),
+        ("Write.", {"model": "openai/gpt-4.1"}, "OPENAI_API_KEY"),
+        ("Write.", {"model": "acme/x", "base_url": "http://127.0.0.1:9/v1"}, "127.0.0.1"),
+        ("Write.", {"k": 0}, "`k` is 0"),
+        ("Write.", {"contract": {"max_word": 3}}, "unknown key `max_word`"),
+        ("Write.", {"prompts": Path("nowhere")}, "no prompt folder"),
         (None, {}, "`brief` is None; give text"),
         (b"Write.", {}, "`brief` is a bytes; give text"),
         ("x \udcff", {}, "`brief` contains a null or half of a character"),
@@ -102,13 +85,18 @@ async def test_bad_input_is_refused_before_anything_is_written(
         (Task(brief="Write."), {"draft": "x"}, "a Task has its own draft"),
         (Task(brief="Write."), {"facts": "x"}, "a Task has its own facts"),
         (Task(brief="Write."), {"contract": {"max_words": 3}}, "a Task has its own contract"),
+        # It could not be read again.
+        ("Write.", {"contract": {"max_words": 9.5}}, "`max_words` must be"),
+        # It would be ignored.
+        ("---\nmax_words: 50\n---\nWrite.", {}, "read_task"),
     ],
 )
-async def test_a_task_that_cannot_be_used_is_refused_before_anything_is_written(
+async def test_what_cannot_be_used_is_refused_before_anything_is_written(
     tmp_path: Path, brief: Any, options: dict[str, Any], message: str
 ) -> None:
+    options = {"model": "echo/echo", **options}
     with pytest.raises(InvalidInput, match=message):
-        await refine.aio(brief, model="echo/echo", journal=tmp_path / "none.db", **options)
+        await refine.aio(brief, journal=tmp_path / "none.db", **options)
     assert not (tmp_path / "none.db").exists()
 
 
@@ -130,35 +118,17 @@ async def test_waiting_inside_a_running_loop_is_refused() -> None:
         refine("Write.", model="echo/echo")
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"budget": Budget(tokens=cast("int", 1e6))},
-        {"contract": {"max_words": 9.5}},
-    ],
-)
-async def test_what_could_not_be_read_again_is_refused_before_anything_is_asked(
-    tmp_path: Path, wrong: dict[str, Any]
-) -> None:
-    model = EchoModel()
-    with pytest.raises(
-        InvalidInput, match=r"budget.tokens` must be a whole number|`max_words` must be"
-    ):
-        await refine.aio("Write.", model, journal=tmp_path / "journal.db", **wrong)
-    with Journal.open(str(tmp_path / "journal.db"), create=True) as journal:
-        assert journal.runs() == []
+async def test_a_limit_that_could_not_be_read_again_is_refused(journal: Journal) -> None:
+    budget = Budget(tokens=cast("int", 1e6))
+    with pytest.raises(InvalidInput, match=r"budget\.tokens` must be a whole number"):
+        await refine.aio("Write.", "echo/echo", journal=journal, budget=budget)
+    assert journal.runs() == []
 
 
 def test_an_error_is_shown_without_a_word_of_event_loops(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput) as raised:
         refine("Write.", "nowhere/x", journal=tmp_path / "journal.db")
     assert not isinstance(raised.value.__context__, RuntimeError)
-
-
-def test_limits_at_the_head_of_a_brief_are_never_ignored(tmp_path: Path) -> None:
-    brief = "---\nmax_words: 50\n---\nWrite about tides."
-    with pytest.raises(InvalidInput, match="read_task"):
-        refine(brief, "echo/echo", journal=tmp_path / "journal.db")
 
 
 def test_the_name_of_a_file_is_not_taken_for_the_brief(

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.artifacts.evaluating import needs_jail
 from tests.artifacts.knob import Meter, knob_of, research_settings, research_task, turning
+from tests.run.suites import write_knob
 
 from autoreason.artifacts import command_jail
 from autoreason.artifacts.artifact import (
@@ -51,20 +52,12 @@ from autoreason.run.studies import compare_rules
 
 pytestmark = pytest.mark.usefixtures("evaluator_here")
 
-EVALUATOR = """
-def score(artifact, seed, items):
-    return {"score": float(artifact.text("knob.txt").split()[-1])}
-"""
-
 
 @pytest.fixture
 def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    Path("knob.txt").write_text("knob = 0\n")
-    Path("evaluate.py").write_text(EVALUATOR)
-    path = Path("task.md")
-    path.write_text("---\nartifact: knob.txt\nevaluate: evaluate.py:score\n---\nTurn the knob.\n")
-    return path
+    write_knob(Path())
+    return Path("task.md")
 
 
 def measure(folder: Path, seed: int, items: list[Any]) -> float:
@@ -112,7 +105,8 @@ def test_a_function_measures_and_the_result_has_files_patch_and_gain(task: Path)
 async def test_in_an_event_loop_a_command_or_function_of_a_file_takes_the_place_of_the_tasks(
     task: Path,
 ) -> None:
-    task.with_name("other.py").write_text(EVALUATOR.replace("float(", "10 * float("))
+    ten_times = task.with_name("evaluate.py").read_text().replace("float(", "10 * float(")
+    task.with_name("other.py").write_text(ten_times)
     result = await research.aio(
         task, up(), evaluate="other.py:score", evaluations=30, patience=3, journal="other.db"
     )
@@ -215,13 +209,10 @@ def test_a_run_that_a_function_measures_is_forked_with_that_function(task: Path)
         fork(saved_one, evaluate=measure)
 
 
-def test_a_function_without_a_number_is_not_sent_to_a_check_that_cannot_take_it(task: Path) -> None:
+def test_a_function_without_a_number_and_judge_models_without_use_are_named(task: Path) -> None:
     with pytest.raises(UnusableStart, match="gave no number") as refused:
         research(task, up(), evaluate=lambda *_: "none")
     assert "research check" not in str(refused.value)
-
-
-def test_judge_models_that_the_task_has_no_use_for_are_named(task: Path) -> None:
     unused = "the judge models are not asked: the task has no `judge`"
     assert unused in research.prepare(task, up(), judge_models=["echo/echo"]).notes
     task.write_text(task.read_text().replace("---\nTurn", "judge: the shorter one\n---\nTurn"))
@@ -296,9 +287,7 @@ class Broken:
         return Measurement(outcome=EvaluationOutcome.OK, value=1.0)
 
 
-async def test_what_the_evaluator_could_not_measure_is_no_result_and_three_times_pause_the_run() -> (
-    None
-):
+async def test_what_could_not_be_measured_is_no_result_and_three_times_pause_the_run() -> None:
     query = EvaluationQuery(key="start/0", evaluation=Evaluation(files={"a": ""}, seed=1))
     found = await EvaluationService(Broken(2)).answer(query)
     assert found.value == 1.0
@@ -333,13 +322,9 @@ def test_a_dry_run_says_what_evaluations_are_for_and_shows_the_first_prompt(task
     task.write_text(task.read_text().replace("---\nTurn", 'guard: {size: "<= 5"}\n---\nTurn'))
     prepared = research.prepare(task, "echo/echo", evaluations=200)
     text = DryRun(prepared.task, prepared.settings, prepared.estimate()).to_text()
-    assert (
-        "200: 5 for the noise floor, 163 for proposals, 16 for the playoff, 16 for the end" in text
-    )
-    assert (
-        "1.6 times the spread of one evaluation, which the end test shows four times in five"
-        in (" ".join(text.split()))
-    )
+    shown = " ".join(text.split())
+    assert "200: 5 for the noise floor, 163 for proposals, 16 for the playoff, 16 for" in shown
+    assert "1.6 times the spread of one evaluation, which the end test shows four times" in shown
     assert "with 0 for what will be measured" in text
     assert "knob = 0" in text
     assert not saved()
@@ -472,10 +457,8 @@ def test_no_run_begins_whose_artifact_could_write_its_own_score(task: Path) -> N
     Path("import.py").write_text(IMPORTING)
     task.write_text("---\nartifact: knob.py\nevaluate: python import.py\n---\nTurn the knob.\n")
     model = ScriptedModel({"author": CHEAT})
-    with pytest.raises(
-        InvalidInput,
-        match=r"knob.py could write its own score, in Python, beside the evaluator: run it with `artifact",
-    ):
+    beside = r"knob.py could write its own score, in Python, beside the evaluator: run it with"
+    with pytest.raises(InvalidInput, match=beside):
         research(task, model, evaluations=30, patience=2)
     assert not model.requests
 

@@ -62,24 +62,20 @@ def test_a_run_that_paused_says_how_to_go_on() -> None:
     assert len(labels) == len(set(labels))
 
 
-def test_only_a_run_that_has_ended_has_a_delivered_text() -> None:
+def test_only_a_run_that_has_ended_has_a_delivered_text_and_what_it_lacks_is_refused() -> None:
     story = build_story(made_up.whole_run())
     assert result(story).delivered_text == story.text
     story.apply(RunPaused(status="budget", reason="$1 is spent", limit="cost"))
     assert result(story).text == story.text
     with pytest.raises(BudgetReached, match="has no delivered text yet"):
         assert result(story).delivered_text
-
-
-def test_what_a_run_does_not_have_is_refused_by_what_ended_it() -> None:
     opened = made_up.whole_run()[:1]
     paused = RunPaused(status="budget", reason="$1 is spent", limit="cost")
     story = build_story([*opened, paused])
     found = result(story)
     for read in (lambda: found.text, lambda: found.evidence):
-        with pytest.raises(
-            BudgetReached, match=r"has no (text|evidence) yet \(paused at"
-        ) as raised:
+        said = r"has no (text|evidence) yet \(paused at"
+        with pytest.raises(BudgetReached, match=said) as raised:
             read()
         assert raised.value.limit == "cost"
     assert found.to_dict()["text"] is None

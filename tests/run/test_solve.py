@@ -64,9 +64,7 @@ async def test_every_problem_is_worked_on_by_every_strategy(journal: Journal) ->
     assert [unit.part for unit in result.solved] == expected
     assert [row.id for row in journal.runs()] == [result.run], "it is listed once"
     first = next(unit for unit in result.solved if unit.part == "1/single/1")
-    assert (first.problem, first.difficulty, first.strategy, first.repeat) == (
-        *("sum-1", "easy", "single", 1),
-    )
+    assert (first.problem, first.difficulty) == ("sum-1", "easy")
     assert first.public
     assert first.private
     assert first.first
@@ -120,9 +118,8 @@ async def test_tests_that_could_not_be_run_are_left_out_and_the_rest_goes_on(
 
     result = await solve_set(journal, ScriptedModel({"author": author}), 3, ("single",))
     one, two, three = result.solved
-    assert (one.status, one.program, one.public, one.private) == (
-        *("provider_failed", program(99), None, None),
-    )
+    assert (one.status, one.program) == ("provider_failed", program(99))
+    assert (one.public, one.private) == (None, None)
     assert "the public tests could not be run" in one.reason
     assert (two.status, two.private) == ("provider_failed", None)
     assert two.public
@@ -149,9 +146,8 @@ async def test_no_program_is_a_wrong_answer_but_no_whole_answer_is_no_result(
     assert (silent.private.verdict, silent.private.total, silent.status) == ("no_code", 4, "capped")
     assert silent.first
     assert silent.first.verdict == "no_code"
-    assert (cut.program, cut.public, cut.private, cut.status) == (
-        *(None, None, None, "provider_failed"),
-    )
+    assert (cut.program, cut.public, cut.private) == (None, None, None)
+    assert cut.status == "provider_failed"
     assert "cut off" in cut.reason
     assert (silent.spent.calls, cut.spent.calls) == (6, 6)
 
@@ -165,9 +161,8 @@ async def test_problems_with_a_remark_are_not_worked_on(journal: Journal) -> Non
     # Who only wants programs need not wait for it.
     assert "final_report" not in vars(result)
     assert result.report.tasks == 2
-    assert [str(each) for each in result.report.left_out] == [
-        "1 problem: several answers are right (sum-1)"
-    ]
+    (left,) = result.report.left_out
+    assert str(left) == "1 problem: several answers are right (sum-1)"
 
 
 async def test_private_tests_are_run_once_for_the_score_and_never_shown(journal: Journal) -> None:
@@ -203,10 +198,7 @@ async def test_before_anything_is_spent_calls_are_estimated_for_all_problems() -
     ("options", "said"),
     [
         ({"strategies": ["autoreason"]}, "autoreason writes texts, not programs"),
-        (
-            {"strategies": ["nonsense"]},
-            "no strategy 'nonsense' for programs; there are search, single",
-        ),
+        ({"strategies": ["nonsense"]}, "no strategy 'nonsense' for programs; there are search,"),
         ({"strategies": ["single", "single"]}, "one or several strategies"),
         ({"repeats": 0}, "`repeats` is 0; give a number from 1 to 100"),
         ({"width": 0}, "`width` is 0; give a number from 1"),

@@ -44,14 +44,8 @@ class Opened:
             first = request.key.startswith("draft/")
             return fenced(_wrong(record)["code"] if first else record["solution"])
 
-        said = critique("It misses a case.")
-        return {
-            "author": write,
-            "reviser": write,
-            "synthesizer": write,
-            "critic": said,
-            "judge": judged,
-        }
+        writers = dict.fromkeys(("author", "reviser", "synthesizer"), write)
+        return {**writers, "critic": critique("It misses a case."), "judge": judged}
 
     async def solve(self, journal: Journal, strategies: Sequence[str] = NAMES, **more: Any) -> Any:
         model = ScriptedModel(self.script())
@@ -66,9 +60,8 @@ def _wrong(record: dict[str, Any]) -> dict[str, Any]:
 
 def _same(program: str | None, source: str) -> bool:
     """Whether a program is what was written, line by line, whatever ends the lines."""
-    return program is not None and program.split("\n") == source.replace(
-        "\r\n", "\n"
-    ).strip().split("\n")
+    written = source.replace("\r\n", "\n").strip()
+    return program is not None and program.split("\n") == written.split("\n")
 
 
 def _quick(record: dict[str, Any]) -> bool:
@@ -142,18 +135,10 @@ def assert_nothing_private_is_recorded(
         said += "\n".join(message.text for call in calls for message in call.request.messages)
         said += "\n".join(text for each in journal.answers(run).values() for text in strings(each))
         said += "\n".join(repr(item.event) for item in journal.events(run))
-    secrets = [
-        line
-        for record in given.records
-        for test in record["private_tests"]
-        for text in test
-        for line in text.splitlines()
-        if len(line) > 25
-    ]
+    private = strings([record["private_tests"] for record in given.records])
+    secrets = [line for text in private for line in text.splitlines() if len(line) > 25]
     shown = "\n".join(record["statement"] for record in given.records)
-    shown += "\n".join(
-        text for record in given.records for test in record["public_tests"] for text in test
-    )
+    shown += "\n".join(strings([record["public_tests"] for record in given.records]))
     hidden = [line for line in secrets if line not in shown]
     assert len(hidden) > 5
     assert not [line for line in hidden if line in said]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.run.runs import scripted, start_run
@@ -24,12 +25,10 @@ TEXTS = {"long": "The moon pulls at the sea.", "short": "The wind."}
 
 
 async def test_judges_alone_are_asked_and_play_every_role(tmp_path: Path) -> None:
-    model = EchoModel()
-    prepared = judge.prepare("Explain tides.", TEXTS, judge_models=[model], judges=3)
+    options: Any = {"judge_models": [EchoModel()], "judges": 3, "journal": tmp_path / "j.db"}
+    prepared = judge.prepare("Explain tides.", TEXTS, **options)
     assert prepared.settings.models.all() == ("echo/echo",)
-    result = await judge.aio(
-        "Explain tides.", TEXTS, judge_models=[model], journal=tmp_path / "j.db", seed=1
-    )
+    result = await prepared.run_async()
     assert {each.name for each in result.report.standings} == set(TEXTS)
 
 
@@ -61,10 +60,8 @@ async def test_a_certificate_that_cannot_be_stored_is_a_warning(
     warnings: list[str] = []
     prepared = certify.prepare("echo/echo", seed=1, journal=tmp_path / "j.db")
     result = await prepared.run_async(on_warning=warnings.append)
-    assert warnings == [
-        "the certificate cannot be kept (No space left on device); the run has it: "
-        f"`autoreason show {result.run}`"
-    ]
+    kept = "the certificate cannot be kept (No space left on device); the run has it: "
+    assert warnings == [f"{kept}`autoreason show {result.run}`"]
     with pytest.warns(UserWarning, match="cannot be kept"):
         store_verdict(result)
 
@@ -80,11 +77,7 @@ async def test_a_study_knows_its_run_and_prints_what_its_command_prints(tmp_path
     assert str(result) == str(shown)
     assert f"autoreason show {result.run}" in str(result)
     assert result.report.conclusion == result.conclusion
-
-
-async def test_a_result_is_short_where_it_is_typed_and_so_is_its_report(tmp_path: Path) -> None:
-    place = tmp_path / "j.db"
-    result = await judge.aio("Explain tides.", TEXTS, "echo/echo", judges=3, journal=place)
+    # It is short where it is typed, and so is its report.
     assert repr(result) == f"<StudyResult {result.run}, done: {result.sentence}>"
     assert repr(result.report) == f"<PanelReport: {result.sentence}>"
     written = await refine.aio("Explain tides.", "echo/echo", passes=1, journal=place)
@@ -93,15 +86,9 @@ async def test_a_result_is_short_where_it_is_typed_and_so_is_its_report(tmp_path
 
 async def test_a_study_that_paused_is_a_paused_result_that_can_be_resumed(tmp_path: Path) -> None:
     switch = StopSwitch()
-    paused = await judge.aio(
-        "Explain tides.",
-        TEXTS,
-        "echo/echo",
-        judges=40,
-        journal=tmp_path / "j.db",
-        on_signal=lambda _: switch.stop(),
-        stop_switch=switch,
-    )
+    told: Any = {"on_signal": lambda _: switch.stop(), "stop_switch": switch}
+    options: Any = {"judges": 40, "journal": tmp_path / "j.db", **told}
+    paused = await judge.aio("Explain tides.", TEXTS, "echo/echo", **options)
     assert (paused.status, paused.finished) == ("stopped", False)
     assert "autoreason resume" in str(paused)
     assert paused.to_dict()["reason"] == paused.reason

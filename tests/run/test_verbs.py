@@ -20,20 +20,9 @@ from autoreason.settings import SETTING_DOCS, Budget, Models
 from autoreason.testing import EchoModel
 
 BESIDES = {
-    "draft",
-    "facts",
-    "alternatives",
-    "contract",
-    "criteria",
-    "limits_from_brief",
-    "judge_outcomes",
-    "knowledge",
-    "knowledge_group",
-    "metric",
-    "metric_better",
-    "metric_role",
-    "predictor_seat",
-    "prompts",
+    *("draft", "facts", "alternatives", "contract", "criteria", "limits_from_brief", "prompts"),
+    *("judge_outcomes", "knowledge", "knowledge_group", "predictor_seat"),
+    *("metric", "metric_better", "metric_role"),
     *verbs.RunHooks.__annotations__,
 }
 """What is no setting: the task, the prompts, and where a run is recorded and followed."""
@@ -65,39 +54,37 @@ def test_a_setting_has_the_same_type_wherever_it_can_be_given(dictionary: Any) -
 
 
 def test_an_unknown_name_is_refused_with_the_one_that_was_meant_or_all_there_are() -> None:
-    with pytest.raises(
-        errors.InvalidInput, match=r"^unknown option `pases`; did you mean `passes`\?$"
-    ):
-        check_arguments(inspect.unwrap(autoreason.refine), {"pases": 3})
-    with pytest.raises(errors.InvalidInput, match=r"^unknown option `zzz`; known are journal, "):
-        check_arguments(inspect.unwrap(autoreason.refine), {"zzz": 3})
+    for name, said in (("pases", r"did you mean `passes`\?$"), ("zzz", "known are journal, ")):
+        with pytest.raises(errors.InvalidInput, match=f"^unknown option `{name}`; {said}"):
+            check_arguments(inspect.unwrap(autoreason.refine), {name: 3})
 
 
 def test_a_budget_may_be_a_dict_and_a_judge_one_name() -> None:
     texts = {"a": "One.", "b": "Two."}
     limits = {"calls": 9, "cost": 0.5}
-    settings = autoreason.judge.prepare(
-        "Write.", texts, judge_models="echo/echo", budget=limits
-    ).settings
+    prepare = autoreason.judge.prepare
+    settings = prepare("Write.", texts, judge_models="echo/echo", budget=limits).settings
     assert settings.models.judges == ("echo/echo",)
     assert settings.budget == Budget(calls=9, cost=Decimal("0.5"))
-    one = autoreason.judge.prepare("Write.", texts, judge_models=EchoModel())
+    one = prepare("Write.", texts, judge_models=EchoModel())
     assert one.settings.models.judges == ("echo/echo",)
-    assert resumed_settings(settings, {"budget": {"calls": 20}}).budget == Budget(
-        calls=20, cost=Decimal("0.5")
-    )
-    with pytest.raises(
-        errors.InvalidInput, match="`budget`: unknown option `call`; did you mean `calls`"
-    ):
-        autoreason.refine.prepare("Write.", budget={"call": 9})
-    with pytest.raises(errors.InvalidInput, match="`calls` must be a whole number, not text"):
-        autoreason.refine.prepare("Write.", budget={"calls": "9"})
+    resumed = resumed_settings(settings, {"budget": {"calls": 20}})
+    assert resumed.budget == Budget(calls=20, cost=Decimal("0.5"))
+    wrong: list[tuple[Any, str]] = [
+        ({"call": 9}, "`budget`: unknown option `call`; did you mean `calls`"),
+        ({"calls": "9"}, "`calls` must be a whole number, not text"),
+    ]
+    for budget, said in wrong:
+        with pytest.raises(errors.InvalidInput, match=said):
+            autoreason.refine.prepare("Write.", budget=budget)
 
 
-def test_servers_are_not_given_next_to_a_pool() -> None:
+def test_servers_are_not_given_next_to_a_pool_and_a_limit_is_in_the_budget() -> None:
     options = {"pool": autoreason.ModelPool(), "base_url": "http://here.example"}
     with pytest.raises(errors.InvalidInput, match="a pool has its own servers"):
         check_arguments(inspect.unwrap(autoreason.refine), options)
+    with pytest.raises(errors.InvalidInput, match=r"give budget=Budget\(calls=…\)"):
+        autoreason.research("task.md", "echo/echo", call_limit=3)  # type: ignore[call-arg]
 
 
 FUNCTIONS = {
@@ -178,21 +165,14 @@ async def test_nonsense_is_understood_or_refused_by_an_error_of_ours(
     result = await autoreason.refine.aio("Write.", "echo/echo", passes=1)
     for parameter, _hint in _hints(PREPARING[name]):
         for wrong in NONSENSE:
-            changes = (
-                {"run": result.run, parameter: wrong} if "fork" in name else {parameter: wrong}
-            )
+            changes = {"run": result.run} if "fork" in name else {}
             with suppress(errors.AutoreasonError):
-                await _call(PREPARING[name], **changes)
+                await _call(PREPARING[name], **{**changes, parameter: wrong})
 
 
 @pytest.mark.parametrize("wrong", ["x\0y", "\ud800", "x" * 10_000])
 @pytest.mark.parametrize(
-    ("name", "parameter"),
-    [
-        ("replay", "journal"),
-        ("resume", "journal"),
-        ("export", "folder"),
-    ],
+    ("name", "parameter"), [("replay", "journal"), ("resume", "journal"), ("export", "folder")]
 )
 async def test_what_can_name_no_file_is_refused(
     name: str, parameter: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -206,16 +186,8 @@ async def test_what_can_name_no_file_is_refused(
 
 async def test_the_result_of_a_run_stands_for_the_run_in_its_journal(tmp_path: Path) -> None:
     file = tmp_path / "journal.db"
-    small = autoreason.Budget(calls=2)
-    result = await autoreason.refine.aio(
-        *("Write.", "echo/echo"),
-        passes=1,
-        judges=3,
-        reviewers=0,
-        confirmation=0,
-        budget=small,
-        journal=file,
-    )
+    options: Any = {"passes": 1, "judges": 3, "reviewers": 0, "confirmation": 0, "journal": file}
+    result = await autoreason.refine.aio("Write.", "echo/echo", **options, budget={"calls": 2})
     result = await autoreason.resume.aio(result, budget=autoreason.Budget(calls=99))
     assert result.finished
     assert (await autoreason.replay.aio(result)).same
@@ -224,8 +196,3 @@ async def test_the_result_of_a_run_stands_for_the_run_in_its_journal(tmp_path: P
     await autoreason.rejudge.aio(result, "echo/echo", judges=2)
     with autoreason.Journal.open(str(file), create=False) as journal:
         assert len(journal.runs()) == 3
-
-
-def test_a_limit_by_the_name_of_its_flag_leads_to_the_budget() -> None:
-    with pytest.raises(errors.InvalidInput, match=r"give budget=Budget\(calls=…\)"):
-        autoreason.research("task.md", "echo/echo", call_limit=3)  # type: ignore[call-arg]

@@ -7,7 +7,6 @@ import re
 import sqlite3
 from contextlib import closing
 
-import pytest
 from tests.cli.conftest import BRIEF, FAST, VOTES, Shell
 from tests.journal.samples import create_run
 
@@ -36,7 +35,9 @@ def test_no_runs_yet_is_no_mistake(quick_shell: Shell) -> None:
     assert json.loads(quick_shell("runs", "--json").stdout) == []
 
 
-def test_show_is_a_line_for_each_round(finished: Shell) -> None:
+def test_show_is_a_line_for_each_round_and_evidence_in_the_letters_of_the_paper(
+    finished: Shell,
+) -> None:
     title, first, why, blank, *rounds, end, more = finished("show").stdout.splitlines()
     assert re.search(r" · [a-z]+-[a-z]+ · ", title)
     assert first.endswith(".")
@@ -44,9 +45,6 @@ def test_show_is_a_line_for_each_round(finished: Shell) -> None:
     assert rounds[0].startswith("○ first draft  ")
     assert [line[2:9].strip() for line in rounds[1:]] == ["round 1", "round 2", "review"]
     assert more.endswith(" · --evidence · --html run.html")
-
-
-def test_evidence_is_in_the_letters_of_the_paper(finished: Shell) -> None:
     shown = finished("show", "--evidence").stdout
     for part in ("Pass 1", "critique", "judge 1", "verdict", "Review after pass 2", "Took"):
         assert part in shown
@@ -63,14 +61,11 @@ def test_show_one_round_in_full(finished: Shell) -> None:
     assert finished("show", "--round", "99").returncode == 2
 
 
-def test_export_refuses_a_folder_in_use(finished: Shell) -> None:
+def test_export_refuses_a_folder_in_use_and_replay_gives_the_same_events(finished: Shell) -> None:
     assert finished("export", "last", "out").returncode == 0
     assert (finished.home / "out" / "final.md").exists()
     assert finished("export", "last", "out").returncode == 2
     assert finished("export", "last", "out", "--force").returncode == 0
-
-
-def test_replay_gives_the_same_events(finished: Shell) -> None:
     done = finished("runs", "check", "last")
     assert done.returncode == 0
     assert "the same" in done.stdout
@@ -78,13 +73,11 @@ def test_replay_gives_the_same_events(finished: Shell) -> None:
     assert json.loads(finished("runs", "check", "last", "--json").stdout)["same"] is True
 
 
-@pytest.mark.parametrize(
-    "command", [("tell", "last", "x"), ("tell", "last", "accept"), ("tell", "last", "stop")]
-)
-def test_a_finished_run_takes_no_commands(finished: Shell, command: tuple[str, ...]) -> None:
-    done = finished(*command)
-    assert done.returncode == 2
-    assert "is finished" in done.stderr
+def test_a_finished_run_takes_no_commands(finished: Shell) -> None:
+    for said in ("x", "accept", "stop"):
+        done = finished("tell", "last", said)
+        assert done.returncode == 2
+        assert "is finished" in done.stderr
 
 
 def test_guidance_for_a_paused_run_is_kept(paused: Shell) -> None:
@@ -109,16 +102,13 @@ def test_a_run_that_was_accepted_is_not_said_to_be_stopped(paused: Shell) -> Non
     assert f"kept for `autoreason resume {run}`" in paused("tell", "last", "stop").stderr
 
 
-def test_a_paused_run_can_be_accepted(paused: Shell) -> None:
-    assert "kept for `autoreason resume" in paused("tell", "last", "accept").stderr
-    done = paused("resume", "--call-limit", "500", "--json", "-q")
-    assert (done.returncode, json.loads(done.stdout)["status"]) == (0, "accepted")
-
-
-def test_a_paused_run_cannot_be_stopped(paused: Shell) -> None:
+def test_a_paused_run_cannot_be_stopped_but_accepted(paused: Shell) -> None:
     done = paused("tell", "last", "stop")
     assert done.returncode == 2
     assert "autoreason resume" in done.stderr
+    assert "kept for `autoreason resume" in paused("tell", "last", "accept").stderr
+    done = paused("resume", "--call-limit", "500", "--json", "-q")
+    assert (done.returncode, json.loads(done.stdout)["status"]) == (0, "accepted")
 
 
 def test_the_shell_completes_names_of_runs(paused: Shell) -> None:

@@ -79,9 +79,8 @@ def test_status_report_and_cells_of_a_suite(inside: Inside, tmp_path: Path) -> N
     assert by_name.json == cells
     assert "no run 'winds'" in inside("runs", "--suite", "winds").err
     assert inside("lab", "report", "tide").out == inside("lab", "report", name).out
-    assert (
-        sum(cell["calls"] for cell in cells) == json.loads(inside("runs", "--json").out)[0]["calls"]
-    )
+    (suite,) = json.loads(inside("runs", "--json").out)
+    assert sum(cell["calls"] for cell in cells) == suite["calls"]
     assert len(json.loads(inside("runs", "--all", "-n", "100", "--json").out)) == len(cells) + 1
     every = inside("runs", "--all", "-n", "100")
     assert f"{len(cells) + 1} runs:" in every.out

@@ -68,12 +68,18 @@ def refused(shell: Shell, *arguments: str) -> str:
     return done.stderr
 
 
-def test_a_packet_is_made_and_the_next_step_named(files: Shell) -> None:
+def test_a_packet_is_made_the_next_step_named_and_a_text_that_gives_itself_away_pointed_out(
+    files: Shell,
+) -> None:
     done = files("rate", "new", "study", "--brief", "brief.md", *TEXTS)
     assert done.returncode == 0
     assert "3 texts for 1 task in study, under codes" in done.stderr
     assert "next: autoreason rate serve study" in done.stderr
     assert not any(name in done.stderr for name in TEXTS)
+    (files.home / "d.md").write_text("Here is the revised version:\n\nA line.")
+    done = files("rate", "new", "other", "--brief", "brief.md", "a.md", "d.md")
+    assert done.returncode == 0
+    assert "note: d.md may give itself away" in done.stderr
 
 
 def test_a_run_gives_its_first_draft_and_what_it_delivered(shell: Shell) -> None:
@@ -89,16 +95,15 @@ def test_a_run_gives_its_first_draft_and_what_it_delivered(shell: Shell) -> None
     assert BRIEF in (folder / "task-1" / "brief.md").read_text()
 
 
-def test_a_text_that_gives_itself_away_is_pointed_out(files: Shell) -> None:
-    (files.home / "d.md").write_text("Here is the revised version:\n\nA line.")
-    done = files("rate", "new", "study", "--brief", "brief.md", "a.md", "d.md")
-    assert done.returncode == 0
-    assert "note: d.md may give itself away" in done.stderr
-
-
-def test_a_key_is_not_opened_without_being_asked_to(packet: Shell) -> None:
+def test_a_key_is_not_opened_without_being_asked_to_or_for_a_panel_that_cannot_be_read(
+    packet: Shell,
+) -> None:
     rate(packet.home / "study", "Anna", "c.md", "a.md", "b.md")
     assert "give --yes" in refused(packet, "report", "study")
+    assert opening(packet.home / "study") is None
+    (packet.home / "panel.json").write_text("{")
+    said = refused(packet, "report", "study", "--yes", "--panel", "panel.json")
+    assert "panel panel.json needs " in said
     assert opening(packet.home / "study") is None
 
 
@@ -121,9 +126,8 @@ def test_a_report_names_the_texts_and_later_ones_do_not_ask(packet: Shell) -> No
     first = packet("rate", "report", "study", "--yes")
     assert first.returncode == 0, first.stderr
     lines = first.stdout.splitlines()
-    assert [line.split()[0] for line in lines if line.startswith(tuple(TEXTS))][:3] == [
-        *("c.md", "a.md", "b.md")
-    ]
+    named = [line.split()[0] for line in lines if line.startswith(tuple(TEXTS))]
+    assert named[:3] == ["c.md", "a.md", "b.md"]
     assert "Anna rated everything; Ben rated everything" in first.stdout
     assert "two people prefer the same one 67 % of the time" in " ".join(first.stdout.split())
     opened = opening(folder)
@@ -134,25 +138,12 @@ def test_a_report_names_the_texts_and_later_ones_do_not_ask(packet: Shell) -> No
     assert opening(folder) == opened
 
 
-def test_a_panel_that_cannot_be_read_leaves_the_key_shut(packet: Shell) -> None:
-    rate(packet.home / "study", "Anna", "c.md", "a.md", "b.md")
-    (packet.home / "panel.json").write_text("{")
-    said = refused(packet, "report", "study", "--yes", "--panel", "panel.json")
-    assert "panel panel.json needs " in said
-    assert opening(packet.home / "study") is None
-
-
 def test_votes_saved_on_the_page_of_a_run_are_compared_with_its_judges(shell: Shell) -> None:
     assert shell("run", BRIEF, *FAST, *VOTES, "-q").returncode == 0
     story = json.loads(shell("show", "--json").stdout)
-    votes = {
-        "run": story["run"],
-        "rater": "Ada",
-        "saved": "2026-11-17T12:00:00Z",
-        "rounds": [
-            {"round": 1, "ranking": sorted(story["passes"][0]["decided"]["verdict"]["scores"])}
-        ],
-    }
+    ranking = sorted(story["passes"][0]["decided"]["verdict"]["scores"])
+    votes = {"run": story["run"], "rater": "Ada", "saved": "2026-11-17T12:00:00Z"}
+    votes["rounds"] = [{"round": 1, "ranking": ranking}]
     (shell.home / "votes.json").write_text(json.dumps(votes))
     done = shell("rate", "report", "votes.json")
     assert done.returncode == 0, done.stderr

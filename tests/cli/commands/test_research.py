@@ -110,10 +110,8 @@ def test_the_files_go_to_a_folder_and_the_report_to_a_page_to_json_and_to_what_l
     shown = inside("show", "--evidence").out
     assert "trial 1 kept +0.5" in shown
     assert "Noise" in shown
-    assert (
-        "has no round and no review of texts that a panel decided"
-        in inside("judge", "last", *JUDGE).err
-    )
+    refused = inside("judge", "last", *JUDGE).err
+    assert "has no round and no review of texts that a panel decided" in refused
     assert "no judge voted in it" in inside("audit", "last").err
     assert inside("show", "--json").json["report"]["statuses"]["kept"] == row["kept"]
     assert inside("export", "last", "--patch").out == inside("show", "--diff").out
@@ -127,10 +125,8 @@ def test_nothing_kept_ends_with_status_1_and_nothing_on_standard_output(
     said = inside("research", task, *MODEL, "--evaluations", "40", "--patience", "3", "-q")
     assert said.status == 1
     assert said.out == ""
-    said_all = one_line(said.err)
-    assert said_all.startswith(
-        "autoreason: no gain: no change was kept, so the result is the start"
-    )
+    no_gain = "autoreason: no gain: no change was kept, so the result is the start"
+    assert one_line(said.err).startswith(no_gain)
     shown = inside("show", "--diff")
     assert shown.out == ""
     assert shown.err == "nothing changed: the files are those it began with\n"

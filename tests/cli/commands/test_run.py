@@ -9,6 +9,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.conftest import BRIEF, FAST, NO_END, VOTES, Shell
@@ -65,12 +66,18 @@ def test_a_quiet_run_stops_while_it_waits_to_ask_again(shell: Shell, server: Ser
     assert "autoreason resume" in said
 
 
-def test_output_is_written_to_a_file_instead(quick_shell: Shell) -> None:
+def test_output_is_written_to_a_file_instead_or_where_a_link_leads(quick_shell: Shell) -> None:
     done = quick_shell("run", BRIEF, *FAST, "-o", "text.md")
     assert done.stdout == ""
     assert (quick_shell.home / "text.md").read_text().startswith("# ")
     assert "written to text.md" in done.stderr
     assert [path.name for path in quick_shell.home.glob(".text*")] == []
+    (quick_shell.home / "real").mkdir()
+    (quick_shell.home / "link.md").symlink_to("real/text.md")
+    assert quick_shell("run", BRIEF, *FAST, "-q", "-o", "link.md").returncode == 0
+    assert (quick_shell.home / "link.md").is_symlink()
+    assert (quick_shell.home / "real" / "text.md").read_text().startswith("# ")
+    assert [path.name for path in (quick_shell.home / "real").iterdir()] == ["text.md"]
 
 
 def test_a_spent_budget_delivers_the_best_so_far(quick_shell: Shell) -> None:
@@ -135,7 +142,9 @@ def test_a_limit_that_no_first_pass_fits_into_is_refused_before_anything_is_aske
     assert json.loads(quick_shell("show", "--json").stdout)["passes"]
 
 
-def test_a_dry_run_calls_nothing_and_writes_nothing(quick_shell: Shell, server: Server) -> None:
+def test_a_dry_run_calls_and_writes_nothing_and_says_what_a_real_one_lacks(
+    quick_shell: Shell, server: Server
+) -> None:
     address = ("-m", "test/slow", "--base-url", server.url)
     done = quick_shell("run", BRIEF, *address, "--dry-run")
     assert done.returncode == 0
@@ -144,6 +153,9 @@ def test_a_dry_run_calls_nothing_and_writes_nothing(quick_shell: Shell, server: 
     assert "cost       unknown" in done.stdout
     assert server.asked == 0
     assert not quick_shell.journal.exists()
+    done = quick_shell("run", BRIEF, "-m", "local/smollm2", "--dry-run")
+    assert done.returncode == 0
+    assert "autoreason: a real run would be refused: local/smollm2 " in done.stderr
 
 
 def test_a_switch_that_does_nothing_or_leaves_texts_unranked_is_named(inside: Inside) -> None:
@@ -166,10 +178,9 @@ def test_one_judge_is_announced_run_and_reported_as_no_panel(inside: Inside) -> 
     once = inside("run", BRIEF, "-m", "echo/echo", "--rounds", "1", "--dry-run").out
     assert "none in a round; 7 in a review at the end; 9 fresh" in " ".join(once.split())
     two = inside("run", BRIEF, "-m", "echo/echo", "--set", "ballot_texts=5", "--dry-run").out
-    assert (
-        "7 in a review every 5 rounds, 8 in two stages where it has more than 5 texts; 9 fresh"
-        in (said := " ".join(two.split()))
-    )
+    said = " ".join(two.split())
+    stages = "7 in a review every 5 rounds, 8 in two stages where it has more than 5 texts; 9 fresh"
+    assert stages in said
     assert "first again; where a round" in said
     assert "plateau 3" in dry
     done = inside("run", BRIEF, *FAST, "--judges", "1", "--progress", "lines")
@@ -177,12 +188,6 @@ def test_one_judge_is_announced_run_and_reported_as_no_panel(inside: Inside) -> 
     assert "Judges one in each round; a single vote is not evidence" in said
     shown = " ".join(inside("show", "--evidence").out.split())
     assert f"Panel {ONE_VOTE}" in shown
-
-
-def test_a_dry_run_says_what_this_machine_lacks_for_a_real_one(quick_shell: Shell) -> None:
-    done = quick_shell("run", BRIEF, "-m", "local/smollm2", "--dry-run")
-    assert done.returncode == 0
-    assert "autoreason: a real run would be refused: local/smollm2 " in done.stderr
 
 
 def test_effort_is_set_for_all_roles_or_for_one(quick_shell: Shell) -> None:
@@ -216,11 +221,6 @@ def test_a_log_that_goes_away_does_not_end_the_run(shell: Shell) -> None:
     assert text.startswith("# ")
 
 
-def test_a_terminal_in_name_only_gets_lines(quick_shell: Shell) -> None:
-    done = quick_shell("run", BRIEF, *FAST, TERM="dumb", FORCE_COLOR="1")
-    assert "\x1b[?25l" not in done.stderr
-
-
 def test_a_text_that_breaks_its_contract_is_reported_to_programs(quick_shell: Shell) -> None:
     (quick_shell.home / "draft.md").write_text("A draft.")
     broken = ("--draft", "draft.md", "--must-include", "unicorn", "--json", "-q")
@@ -244,55 +244,34 @@ def test_a_broken_contract_is_a_failure_where_that_is_asked_for(quick_shell: She
     assert quick_shell("resume", *strict, "--call-limit", "99").returncode == 6
 
 
-def test_a_link_is_followed_and_kept(quick_shell: Shell) -> None:
-    (quick_shell.home / "real").mkdir()
-    (quick_shell.home / "text.md").symlink_to("real/text.md")
-    assert quick_shell("run", BRIEF, *FAST, "-q", "-o", "text.md").returncode == 0
-    assert (quick_shell.home / "text.md").is_symlink()
-    assert (quick_shell.home / "real" / "text.md").read_text().startswith("# ")
-    assert [path.name for path in (quick_shell.home / "real").iterdir()] == ["text.md"]
+RUN = ("run", BRIEF, *FAST, "-q")
+FULL = "cannot write to standard output: No space left on device"
 
 
 @pytest.mark.parametrize(
-    ("redirections", "status", "said"),
+    ("command", "redirections", "status", "said"),
     [
-        (
-            ">/dev/full",
-            1,
-            "cannot write to standard output: No space left on device; the result is",
-        ),
-        (">&-", 0, ""),
-        ("<&-", 0, ""),
-        ("<&- >&- 2>&-", 0, ""),
+        (RUN, ">/dev/full", 1, f"{FULL}; the result is"),
+        (RUN, ">&-", 0, ""),
+        (RUN, "<&-", 0, ""),
+        (RUN, "<&- >&- 2>&-", 0, ""),
+        (("runs", "--json"), ">/dev/full", 1, f"autoreason: {FULL}\n"),
     ],
 )
 def test_streams_that_cannot_be_used(
-    shell: Shell, redirections: str, status: int, said: str
+    shell: Shell, command: tuple[str, ...], redirections: str, status: int, said: str
 ) -> None:
-    command = shlex.join(shell.command("run", BRIEF, *FAST, "-q"))
-    done = subprocess.run(
-        ["sh", "-c", f"{command} {redirections}"],
-        capture_output=True,
-        text=True,
-        env=shell.environment,
-        cwd=shell.home,
-        timeout=PATIENCE,
-        check=False,
-    )
+    line = f"{shlex.join(shell.command(*command))} {redirections}"
+    where: Any = {"env": shell.environment, "cwd": shell.home, "timeout": PATIENCE}
+    done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False, **where)
     assert done.returncode == status
     assert said in done.stderr
     assert done.stderr.count("\n") == bool(said)
 
 
-def test_a_full_standard_output_is_one_clear_sentence(shell: Shell) -> None:
-    with Path("/dev/full").open("w") as full:
-        process = shell.start("runs", "--json", stdout=full, stderr=subprocess.PIPE)
-        _, said = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 1
-    assert said == "autoreason: cannot write to standard output: No space left on device\n"
-
-
-def test_no_control_characters_reach_a_line(quick_shell: Shell) -> None:
+def test_no_control_characters_reach_a_line_or_a_terminal_in_name_only(quick_shell: Shell) -> None:
+    dumb = quick_shell("run", BRIEF, *FAST, TERM="dumb", FORCE_COLOR="1")
+    assert "\x1b[?25l" not in dumb.stderr
     done = quick_shell("run", "Write \x1b[31mred\x07 tides", *FAST)
     assert done.returncode == 0
     assert "Write [31mred tides" in done.stderr
@@ -305,12 +284,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of 300 kB."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(disk)],
-        capture_output=True,
-        check=False,
-    )
-    if mounted.returncode:
+    mount = ["mount", "-t", "tmpfs", "-o", "size=300k", "tmpfs", str(disk)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("nothing can be mounted here")
     yield disk
     subprocess.run(["umount", str(disk)], check=True)
@@ -326,9 +301,7 @@ def test_a_full_disk_has_a_status_of_its_own_and_the_run_goes_on(
     assert ended.stdout == ""
     assert "no space is left for" in ended.stderr
     assert ended.stderr.count("\n") == 1
-    subprocess.run(
-        ["mount", "-o", "remount,size=30m", str(small_disk)], check=True, capture_output=True
-    )
+    subprocess.check_output(["mount", "-o", "remount,size=30m", str(small_disk)])
     gone_on = shell("resume", "-q", "--rounds", "2", *journal)
     assert gone_on.returncode == 0, gone_on.stderr
     assert shell("runs", "check", *journal).returncode == 0
