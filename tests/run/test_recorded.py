@@ -85,7 +85,7 @@ async def test_a_run_that_is_not_there_and_a_journal_in_no_folder_are_refused(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(UnknownRun):
-        resume("amber-fox", journal=tmp_path / "none.db")
+        await resume.aio("amber-fox", journal=tmp_path / "none.db")
     assert not (tmp_path / "none.db").exists()
     with pytest.raises(InvalidInput, match=r"no folder .* for the journal"):
         await refine.aio("Write.", EchoModel(), journal=tmp_path / "nowhere" / "j.db")

@@ -184,6 +184,9 @@ def _timeless(result: CellResult) -> CellResult:
     return replace(result, spent=spent, solved=solved)
 
 
+SHORT = 0.03
+"""Seconds: less than a set needs on the fastest machine."""
+
 BUILT_IN = ("tournament", "critique_revise", "single")
 
 
@@ -198,7 +201,7 @@ def test_sets_killed_at_any_moment_end_like_the_unbroken_one(
     for number in range(3):
         path = tmp_path / str(number)
         work = partial(solve_or_go_on, path, strategies, width)
-        code, killed = run_with_kills(work, chance)
+        code, killed = run_with_kills(work, chance, SHORT, more=1.3)
         kills += killed
         assert code == 0
         assert outcome(path) == whole
@@ -209,7 +212,7 @@ def test_searches_side_by_side_take_the_turns_they_took_before_they_were_killed(
     tmp_path: Path,
 ) -> None:
     work = partial(solve_or_go_on, tmp_path / "run", ("search",), 3)
-    code, kills = run_with_kills(work, random.Random(6))
+    code, kills = run_with_kills(work, random.Random(6), SHORT, more=1.3)
     assert (code, kills > 0) == (0, True)
     with open_journal(tmp_path / "run") as journal:
         run = journal.runs()[0].id
