@@ -28,6 +28,8 @@ _MIN_LENGTH = 200
 _WORTH_CUTTING = 400
 """Characters of JSON from which texts are looked for in it."""
 _RECORDED_ONCE = ("settings", "prompts")
+_HOLDERS = (str, tuple, dict, Struct)
+"""Types of values that may hold texts."""
 _MAX_KNOWN = 8_000_000
 """Characters of texts that a writer remembers."""
 # A line that separates texts in a prompt, as JSON. A pattern that begins with a choice is ten times slower.
@@ -252,9 +254,13 @@ def _texts_in(value: Any) -> list[str]:
         return [each.text for each in value if isinstance(each, Entry)]
     inner: Iterable[Any] = value.values() if isinstance(value, dict) else ()
     if isinstance(value, Struct):
-        names = value.__struct_fields__
-        inner = (getattr(value, name) for name in names if name not in _RECORDED_ONCE)
-    return [text for each in inner if each for text in _texts_in(each)]
+        inner = [getattr(value, name) for name in _fields_of(type(value))]
+    return [text for each in inner if isinstance(each, _HOLDERS) for text in _texts_in(each)]
+
+
+@cache
+def _fields_of(kind: type[Struct]) -> tuple[str, ...]:
+    return tuple(name for name in kind.__struct_fields__ if name not in _RECORDED_ONCE)
 
 
 def write_text(text: str) -> str:

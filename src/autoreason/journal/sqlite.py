@@ -12,6 +12,7 @@ import zlib
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from decimal import Decimal
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -52,8 +53,8 @@ def _cannot_lock(path: Path, error: OSError) -> JournalError:
 
 def make_folder(folder: Path) -> None:
     """Create a folder and its parents, private to the user; what exists stays as it is."""
-    missing = [above for above in (folder, *folder.parents) if not above.exists()]
-    for above in reversed(missing):
+    missing = takewhile(lambda above: not above.exists(), (folder, *folder.parents))
+    for above in reversed([*missing]):
         above.mkdir(mode=0o700, exist_ok=True)
 
 
@@ -164,8 +165,11 @@ class SqliteConnection(SharedTexts, sqlite3.Connection):
 
 def pack(value: str) -> str | bytes:
     """A value as a file has it: compressed, where it is long."""
-    # A small window: setting up the usual one costs more than compressing a short value.
-    return value if len(value) < _LONG else zlib.compress(value.encode(), 1, wbits=12)
+    if len(value) < _LONG:
+        return value
+    # A small window and table: setting up the usual ones costs more than compressing a short value.
+    compressor = zlib.compressobj(1, wbits=12, memLevel=5)
+    return compressor.compress(value.encode()) + compressor.flush()
 
 
 def unpack(stored: str | bytes) -> str:

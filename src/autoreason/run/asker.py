@@ -242,7 +242,8 @@ class Asker:
             if self.run in self.journal.runs_with_commands():
                 self.look_for_commands()
             self._end_calls()
-            await asyncio.sleep(_POLL_SECONDS)
+            # All runs of a process at the same moments: one wake-up for a hundred cells.
+            await asyncio.sleep(_POLL_SECONDS - monotonic() % _POLL_SECONDS)
 
     def _end_calls(self) -> None:
         """End what only waits at a stop or a time limit, and everything once a stop has waited long enough."""
