@@ -51,10 +51,10 @@ def _load_grammar() -> dict[str, Any]:
     import tomllib
 
     words = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-    given = words["numbers"].items()
-    words["numbers"] = numbers = {each: int(n) for n, said in given for each in said.split("|")}
-    words["MANY"] = "|".join(each for each, n in numbers.items() if n > 1)
-    words["NUMBERS"] = "|".join(sorted(numbers, key=len, reverse=True))
+    for name in ("numbers", "scales"):
+        words[name] = {each: int(n) for n, said in words[name].items() for each in said.split("|")}
+        words[name.upper()] = "|".join(sorted(words[name], key=len, reverse=True))
+    words["MANY"] = "|".join(each for each, n in words["numbers"].items() if n > 1)
     for name in ("units", "bounds", "after", "languages"):
         words[name.upper()] = "|".join(f"(?P<{x}>{y})" for x, y in words[name].items())
     words["phrases"] = {x: rf"(?<![\w$€£])(?:{y})(?!\w)" for x, y in words["phrases"].items()}
@@ -153,11 +153,21 @@ def _read(kind: str, match: re.Match[str], brief: str) -> tuple[dict[str, Any], 
     return ({key: (value,) if key in _LISTS else value} if value else {}), kind
 
 
+def _number(said: str) -> int:
+    if said[0].isdigit():
+        return int(re.sub(r"\D", "", said))
+    numbers, scales, total, part = *map(_load_grammar().get, ("numbers", "scales")), 0, 0
+    for word in re.split(r"[\s-]+", said.lower()):
+        one = numbers.get(word, word in ("a", "an"))
+        part = (part or 1) * scales[word] if word in scales else part + one
+        if scales.get(word) == 1000:
+            total, part = total + part, 0
+    return total + part
+
+
 def _bounds(groups: dict[str, str], unit: str) -> tuple[int | None, int | None]:
     """The fewest and the most that a quantity says; neither where that is not clear."""
-    numbers = _load_grammar()["numbers"]
-    said = groups["low"], groups.get("high", "0")
-    low, high = (numbers.get(each.lower()) or int(re.sub(r"[.,]", "", each)) for each in said)
+    low, high = _number(groups["low"]), _number(groups.get("high", "0"))
     negated, about = "no" in groups, "about" in groups
     if {"up", "down"} & groups.keys():
         is_least = ("up" in groups) != negated
