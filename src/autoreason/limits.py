@@ -156,7 +156,8 @@ def _read(kind: str, match: re.Match[str], brief: str) -> tuple[dict[str, Any], 
 def _number(said: str) -> int:
     if said[0].isdigit():
         return int(re.sub(r"\D", "", said))
-    numbers, scales, total, part = *map(_load_grammar().get, ("numbers", "scales")), 0, 0
+    grammar, total, part = _load_grammar(), 0, 0
+    numbers, scales = grammar["numbers"], grammar["scales"]
     for word in re.split(r"[\s-]+", said.lower()):
         one = numbers.get(word, word in ("a", "an"))
         part = (part or 1) * scales[word] if word in scales else part + one
