@@ -8,7 +8,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Signs that change the order in which others are shown, so that a text can look like another."""
 _UNSEEN = re.compile(
-    r"[\s\xad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe0f\ufeff\uffa0]*"
+    r"[\s\x00-\x1f\xad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufe0f\ufeff\uffa0]*"
 )
 _LINKS = re.compile(r"[\\\[\]]|(?<=:)//|(?<=www)\.|@", re.IGNORECASE)
 """What makes a link or an image in Markdown, spelled out or found by itself; also what would undo an escape."""

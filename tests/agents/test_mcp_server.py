@@ -384,6 +384,7 @@ def test_a_run_under_way_when_its_server_ends_is_paused(shell: Shell) -> None:
     with opened(shell) as journal:
         (row,) = journal.runs()
         assert (row.state, row.spent.calls) == ("stopped", 0)
+        assert journal.story(row.id).reason.startswith("the server that drove it ended")
 
 
 async def test_a_limit_holds_for_all_runs_of_a_server_together(shell: Shell) -> None:

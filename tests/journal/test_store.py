@@ -299,6 +299,8 @@ async def test_no_reply_is_recorded_twice_and_what_is_no_text_never(journal: Jou
         await journal.begin_run("\udcff", "0.1.0", STARTED)
     with pytest.raises(InvalidInput, match="is not UTF-8 text"):
         journal.command(RUN, "guide", "\udcff")
+    with pytest.raises(InvalidInput, match="is not UTF-8 text"):
+        journal.question("\udcff")
     with pytest.raises(UnknownRun):
         await journal.record_reply("20261115-no-run", a_request(), a_reply())
     assert (journal.replies(RUN), journal.pending_commands(RUN)) == ({}, [])

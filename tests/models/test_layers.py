@@ -19,7 +19,6 @@ from autoreason.errors import CallFailed, Failure, ProviderFailed, Stopped
 from autoreason.exchange import CallRetried, Outcome, Reply, Request, Signal
 from autoreason.models.doubles import Answer, ScriptedModel
 from autoreason.models.layers import (
-    STOPPED,
     CircuitBreaker,
     ConcurrencyLimiter,
     InterruptibleCall,
@@ -390,7 +389,7 @@ async def test_a_call_is_ended_only_while_it_rests() -> None:
             rested.set()
             await asyncio.sleep(0)
             await asyncio.sleep(0)
-        call.end(Stopped(STOPPED))
+        call.end(Stopped("a person stopped the run"))
         answered.set()
         if ended:
             with pytest.raises(Stopped, match="a person stopped the run"):
@@ -410,7 +409,7 @@ async def test_leaving_counts_for_more_than_the_end_of_a_rest() -> None:
     call = InterruptibleCall()
     asking = asyncio.create_task(call.reply(ask()))
     await asyncio.sleep(0)
-    call.end(Stopped(STOPPED))
+    call.end(Stopped("a person stopped the run"))
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
         await asking

@@ -124,7 +124,7 @@ async def test_a_run_on_a_server_is_the_same(tmp_path: Path, postgres_url: str) 
 async def test_a_run_waits_at_once_and_no_time_passes_for_it(journal: Journal) -> None:
     result = await begin(journal, terms(budget=Budget(seconds=60.0)))
     assert result.status == "waiting"
-    assert result.reason.startswith("1 question waits for an answer; `autoreason host next ")
+    assert result.reason.startswith("1 question was asked; `autoreason host next ")
     assert not can_go_on(result.run, journal)
     with pytest.raises(Waiting):
         _ = result.text
@@ -340,9 +340,9 @@ async def test_an_answer_that_its_reader_cannot_read_is_refused_and_the_question
             prompt = take(journal, question.token).text
             role = journal.request_of(question).role
             roles.add(role)
-            assert refusal(journal, question.token, " \n") == (
-                "the answer is empty; give what was asked for"
-            )
+            for empty in (" \n", "\0\0"):
+                said = refusal(journal, question.token, empty)
+                assert said == "the answer is empty; give what was asked for"
             wrong = {"judge": "RANKING: AA > BB", "critic": "I like it."}.get(role)
             if wrong:
                 assert "in the form the prompt ends with" in refusal(journal, question.token, wrong)

@@ -63,17 +63,18 @@ class Canary(Struct, frozen=True, kw_only=True):
             return False
         # A record that cannot be read now may be read later.
         with suppress(AutoreasonError), Journal.open(self.journal, create=False) as book:
-            if run := self._run(book):
-                asked = book.questions(run.id)
-                return run.finished or any(each.answer is not None for each in asked)
+            runs = self._runs(book)
+            asked = (each for run in runs for each in book.questions(run.id))
+            return any(run.finished for run in runs) or any(x.answer is not None for x in asked)
         return False
 
     def take_out(self) -> None:
         """Leave the file as it was, and with what its person changed meanwhile."""
         # First of all: an answer that comes later says nothing of the word.
         with suppress(AutoreasonError), Journal.open(self.journal, create=False) as book:
-            for each in book.questions(run.id) if (run := self._run(book)) else ():
-                book.answer_question(each.token, TOO_LATE, check_usable)
+            for each in (each for run in self._runs(book) for each in book.questions(run.id)):
+                with suppress(InvalidInput):
+                    book.answer_question(each.token, TOO_LATE, check_usable)
         file = Path(self.file)
         if file.is_file():
             left = file.read_bytes().removesuffix(self.added)
@@ -88,10 +89,10 @@ class Canary(Struct, frozen=True, kw_only=True):
             left_behind.unlink()
         _path(self.word).unlink(missing_ok=True)
 
-    def _run(self, book: Journal) -> RunRow | None:
+    def _runs(self, book: Journal) -> list[RunRow]:
+        """Those that ask for the word: a second session may have been shown it, too."""
         checks = ((each, book.story(each.id).job) for each in book.iter_runs(search=BRIEF))
-        found = (run for run, job in checks if isinstance(job, HostCheck) and job.word == self.word)
-        return next(found, None)
+        return [run for run, job in checks if isinstance(job, HostCheck) and job.word == self.word]
 
 
 def put_word(file: Path) -> Canary:

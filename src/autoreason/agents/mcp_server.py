@@ -264,7 +264,7 @@ class Tools:
     async def _close(self) -> None:
         """Stop what is under way, which can be resumed."""
         for switch in self._under_way.values():
-            switch.stop(_GRACE)
+            switch.stop(_GRACE, "the server that drove it ended")
         await asyncio.gather(*self._under_way, return_exceptions=True)
 
     def _result(self, run: str) -> Result:

@@ -574,10 +574,6 @@ class Journal:
     ) -> list[codec.Command]:
         return self._with_reader(lambda connection: writer.pending(connection, run, kinds))
 
-    def was_accepted(self, run: str) -> bool:
-        """Whether a person accepted the text of a run, even if its process has not read that yet."""
-        return bool(list(self._read(sql.ACCEPTED, (run,))))
-
     def runs_with_commands(self) -> frozenset[str]:
         """Runs with pending commands, as of half a second ago at most."""
         # Every run of a process keeps asking; one query serves them all.

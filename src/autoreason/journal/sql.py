@@ -304,7 +304,6 @@ PENDING = """
     SELECT id, kind, text, at FROM commands
     WHERE run = ? AND taken_by IS NULL ORDER BY id
 """
-ACCEPTED = "SELECT 1 FROM commands WHERE run = ? AND kind = 'accept' LIMIT 1"
 COMMANDED = "SELECT DISTINCT run FROM commands WHERE taken_by IS NULL"
 MARK_TAKEN = "UPDATE commands SET taken_by = ? WHERE id = ?"
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import msgspec
 from msgspec import Struct
 
-from autoreason.errors import JournalError, RecordDamaged, RunLocked, WritingFailed
+from autoreason.errors import InvalidInput, JournalError, RecordDamaged, RunLocked, WritingFailed
 from autoreason.files import Place, hide_password
 from autoreason.journal.run_names import owning_run
 
@@ -177,6 +177,8 @@ def journal_errors(store: Store, run: str | None = None) -> Iterator[None]:
         yield
     except store.Error as error:
         raise store.explain(error, run) from None
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{error.object!r} is not UTF-8 text; type it again") from None
     # Values in a damaged file may be of any type.
     except (msgspec.MsgspecError, ValueError, TypeError, KeyError, ArithmeticError) as error:
         raise damage_error(store.place, str(error), run) from None

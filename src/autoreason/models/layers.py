@@ -36,7 +36,6 @@ class WrapperModel:
 
 
 T = TypeVar("T")
-STOPPED = "a person stopped the run"
 
 
 class InterruptibleCall:

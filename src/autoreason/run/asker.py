@@ -42,7 +42,7 @@ from autoreason.models.batch import BatchLog
 from autoreason.models.batch_interface import BatchNote
 from autoreason.models.budget import BudgetTracker, CostBound
 from autoreason.models.host import HostModel, Parking
-from autoreason.models.layers import STOPPED, InterruptibleCall, idle_section
+from autoreason.models.layers import InterruptibleCall, idle_section
 from autoreason.models.pool import ModelPool
 from autoreason.models.providers import rates
 from autoreason.report.numbers import count
@@ -213,8 +213,9 @@ class Asker:
     def _end_of_parked(self, number: int) -> Interruption:
         if self._provider_error:
             return ProviderFailed(self._provider_error)
-        waits = f"{count(number, 'question')} {'wait' if number > 1 else 'waits'} for an answer"
-        return Waiting(f"{waits}; `autoreason host next {owning_run(self.run)}` goes on")
+        asked = f"{count(number, 'question')} {'were' if number > 1 else 'was'} asked"
+        then = f"`autoreason host next {owning_run(self.run)}` goes on with"
+        return Waiting(f"{asked}; {then} {'answers' if number > 1 else 'an answer'}")
 
     async def _serve(self, query: Query[Any]) -> Any:
         """Where it costs nothing, such as running programs, a run that is stopped does not wait for it."""
@@ -250,9 +251,12 @@ class Asker:
         failure = next((each.last_failure for each in self._calls if each.last_failure), "")
         for call in self._calls:
             if self.switch.overdue:
-                call.end(Stopped(f"{STOPPED}, and what was under way is asked again"), at_once=True)
+                call.end(
+                    Stopped(f"{self.switch.reason}, and what was under way is asked again"),
+                    at_once=True,
+                )
             elif self.switch.stopped:
-                call.end(Stopped(STOPPED))
+                call.end(Stopped(self.switch.reason))
             elif call.timed and (reached := self.budget_tracker.time_reached(failure)):
                 call.end(reached)
 
@@ -270,7 +274,7 @@ class Asker:
         if set_aside:
             return
         if self.cut or self.switch.stopped:
-            raise Stopped(self.cut or STOPPED)
+            raise Stopped(self.cut or self.switch.reason)
         if self._provider_error:
             raise ProviderFailed(self._provider_error)
         if over := self._parking.over:

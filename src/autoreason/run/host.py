@@ -182,7 +182,7 @@ def can_go_on(run: str, journal: Journal) -> bool:
     row, asked = journal.row(run), journal.questions(run)
     if row.live or row.finished:
         return False
-    if row.status != "waiting" or not asked or journal.was_accepted(run):
+    if row.status != "waiting" or not asked or journal.pending_commands(run, ["accept"]):
         return True
     return any(each.answer is not None or given_up(each, time()) for each in asked)
 

@@ -346,7 +346,7 @@ def tell(journal: Journal, row: RunRow, message: str) -> str:
         raise InvalidInput(f"run {row.id} writes no text that could be guided; it can be stopped")
     if kind == "guide" and story.is_sampling:
         raise InvalidInput(f"run {row.id} has no critic to guide; it can be stopped or accepted")
-    accepted = kind == "stop" and journal.was_accepted(row.id)
+    accepted = kind == "stop" and bool(journal.pending_commands(row.id, ["accept"]))
     if kind == "stop" and not (row.live or accepted):
         raise InvalidInput(f"run {row.id} is not under way; go on with {again}")
     guidance = message.strip() if kind == "guide" else ""

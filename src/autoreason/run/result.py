@@ -343,11 +343,13 @@ class StopSwitch:
 
     def __init__(self) -> None:
         self.stopped = False
+        self.reason = "a person stopped the run"
         self._waits_until = inf
 
-    def stop(self, wait: float = inf) -> None:
+    def stop(self, wait: float = inf, reason: str = "") -> None:
         """Stop at the next call; replies are waited for no longer than so many seconds."""
         self.stopped = True
+        self.reason = reason or self.reason
         self._waits_until = min(self._waits_until, monotonic() + wait)
 
     @property

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -140,7 +141,7 @@ def test_other_commands_end_as_waiting_and_resume_goes_on(desk: Desk, inside: In
         inside.write(name, text)
     waits = inside("judge", "Explain tides.", "one.md", "two.md", "-m", "host/agent", "-q")
     assert (waits.status, waits.out) == (0, "")
-    assert re.search(r"waiting: 7 questions wait for an answer; `autoreason host next", waits.err)
+    assert re.search(r"waiting: 7 questions were asked; `autoreason host next", waits.err)
     (row,) = inside("runs", "--status", "waiting", "--json").json
     assert (row["status"], row["outcome"]) == ("waiting", "waiting")
     tokens = inside("host", "next", row["run"]).out.split()
@@ -157,7 +158,7 @@ def test_run_prints_no_text_while_it_waits(inside: Inside) -> None:
         "run", "Explain tides.", "-m", "host/agent", "--draft", inside.write("a.md", "A.")
     )
     assert (said.status, said.out) == (0, "")
-    assert "question waits for an answer; `autoreason host next" in said.err
+    assert "1 question was asked; `autoreason host next" in said.err
     assert inside("show").status == 0
 
 
@@ -172,7 +173,7 @@ def test_run_prints_no_text_while_it_waits(inside: Inside) -> None:
 def test_every_job_can_wait(inside: Inside, command: tuple[str, ...]) -> None:
     said = inside(*command, "-q")
     assert (said.status, said.out) == (0, ""), said.err
-    assert "for an answer; `autoreason host next" in said.err
+    assert " asked; `autoreason host next" in said.err
 
 
 def test_what_an_answer_costs_is_unknown_from_the_first_question_on(inside: Inside) -> None:
@@ -311,21 +312,28 @@ def test_every_report_of_a_suite_has_what_a_check_found(
         assert (inside.folder / "found" / name).read_text().count(says) == 1, name
 
 
-def test_an_answer_after_its_time_tests_nothing(desk: Desk, inside: Inside) -> None:
-    run, token = ask(desk, put_word(desk))
+def end_its_time(desk: Desk, _: str) -> None:
     (begun,) = canary._pending()
     canary._keep(replace(begun, until=time.time() + 0.1))
     until(lambda: restored(desk))
-    assert "answered already" in desk.answer(token, "NONE").sentence
-    inside("host", "next", run)
-    assert "is not known" in inside("show", run).out
 
 
-def test_an_answer_after_its_person_took_the_word_out_tests_nothing(
-    desk: Desk, inside: Inside
+def take_the_word_out(desk: Desk, _: str) -> None:
+    desk.inside.write("CLAUDE.md", "Short texts.")
+
+
+def answer_in_another_session(desk: Desk, word: str) -> None:
+    _, other = ask(desk, word)
+    desk.answer(other, word)
+
+
+@pytest.mark.parametrize("end", [end_its_time, take_the_word_out, answer_in_another_session])
+def test_an_answer_after_the_check_is_over_tests_nothing(
+    desk: Desk, inside: Inside, end: Callable[[Desk, str], None]
 ) -> None:
-    run, token = ask(desk, put_word(desk))
-    inside.write("CLAUDE.md", "Short texts.")
+    word = put_word(desk)
+    run, token = ask(desk, word)
+    end(desk, word)
     until(lambda: not canary._pending())
     assert "answered already" in desk.answer(token, "NONE").sentence
     inside("host", "next", run)

@@ -102,6 +102,17 @@ def test_a_run_that_was_accepted_is_not_said_to_be_stopped(paused: Shell) -> Non
     assert f"kept for `autoreason resume {run}`" in paused("tell", "last", "stop").stderr
 
 
+def test_an_accept_that_came_before_any_text_does_not_keep_a_run_from_being_stopped(
+    paused: Shell,
+) -> None:
+    paused("tell", "last", "accept")
+    with Journal.open(str(paused.journal), create=False) as journal:
+        run = journal.find("last").id
+        journal.take_command(run)
+        with journal.lock(run):
+            assert "it stops once" in paused("tell", "last", "stop").stderr
+
+
 def test_a_paused_run_cannot_be_stopped_but_accepted(paused: Shell) -> None:
     done = paused("tell", "last", "stop")
     assert done.returncode == 2

@@ -29,3 +29,9 @@ def test_nobody_is_kept_waiting_at_a_terminal(
 
     monkeypatch.setattr(sys, "stdin", Terminal())
     assert "an agent starts this" in inside("mcp").sentence
+
+
+def test_a_limit_of_cost_is_more_than_nothing(inside: Inside) -> None:
+    for limit in ("-1", "0"):
+        refused = inside("mcp", "--cost-limit", limit)
+        assert refused.sentence == f"--cost-limit is {limit}; give more than 0 or leave it out"

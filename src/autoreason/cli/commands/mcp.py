@@ -10,7 +10,7 @@ import click
 from autoreason.cli.command import Command
 from autoreason.cli.options import field_option, group
 from autoreason.errors import InvalidInput
-from autoreason.settings import Budget
+from autoreason.settings import Budget, limit_remedy
 
 
 @click.command(cls=Command, shares="journal")
@@ -37,6 +37,8 @@ def mcp(cost_limit: Decimal | None, journal: str | None) -> None:
         raise InvalidInput("MCP needs its SDK; run `pip install '.[mcp]'` in the clone") from None
     if sys.stdin.isatty():
         raise InvalidInput("an agent starts this, and nobody types here; see docs/host.md")
+    if remedy := limit_remedy(cost_limit):
+        raise InvalidInput(f"--cost-limit is {cost_limit}; {remedy} or leave it out")
     restore()
     with use_journal(journal, create=True) as book:
         asyncio.run(serve(book, cost_limit))
