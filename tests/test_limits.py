@@ -52,6 +52,7 @@ def test_what_is_read_wrong_is_little_and_never_a_limit() -> None:
 def test_a_word_that_ends_in_a_sign_is_found() -> None:
     contract = add_limits(Contract(), 'Write about languages. Mention "C++" and "Rust".')
     assert not contract.violations("C++, or Rust.")
+    assert contract.rules() == ("Contains “C++”.", "Contains “Rust”.")
     assert len(contract.violations("C, or Rusty.")) == 2
 
 

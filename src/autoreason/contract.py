@@ -24,6 +24,8 @@ CODE_BLOCK = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | r
 _WORD = re.compile(r"^[ \t>#*-]*\d{1,3}[.)](?=\s)|(?=\S*?[^\W_])(\S+)|\S+", re.MULTILINE)
 """The number of an item or a heading; or, as a group, a word; or what has neither letter nor digit."""
 _MATCH = "a match of "
+_IN_WORDS = re.compile(r"/\(\?i\)(?=.*\\b)(?:\\b)?((?:[\w ]|\\\W)+)(?:\\b)?/")
+"""A pattern that is nothing but words, however they begin: what a brief asks for in a quotation."""
 _SEARCH_SECONDS = 2.0
 """Processor time for one search: some patterns take forever on some texts."""
 _NAMES = "de German, en English, es Spanish, fr French, it Italian, nl Dutch, pt Portuguese"
@@ -308,6 +310,8 @@ def _place(item: str, text: str) -> str | None:
 
 
 def _quote(item: str) -> str:
+    if words := _IN_WORDS.fullmatch(item):
+        item = words[1].replace("\\", "")
     return f"{_MATCH}{item}" if _is_regex(item) else f"“{item}”"
 
 
