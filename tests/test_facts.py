@@ -85,6 +85,13 @@ def test_what_only_looks_like_a_fact_is_none(text: str) -> None:
         ("It is €0.50 for you.", "It is 50 cents for you."),
         ("Es kostet 1.249 Cent für die Gäste.", "Es kostet 12,49 Euro für die Gäste."),
         ("It was the European Union that paid.", "It was the EU that paid."),
+        ("It is between five hundred and two thousand for you.", "It is 500 to 2000 for you."),
+        ("It is between forty and one hundred and ten for you.", "It is 40 to 110 for you."),
+        ("Two hundred and fifty-odd came for it.", "Some 250 came for it."),
+        (
+            "From twenty to twenty-five of the ten two-day trips.",
+            "20 to 25 of the ten two-day trips.",
+        ),
     ],
 )
 def test_less_exact_words_state_a_fact_too(given_text: str, later: str) -> None:
@@ -125,6 +132,9 @@ def test_a_name_is_another_one_beside_another_first_name(later: str, missing: bo
         ("It is 50 cents for you.", "It is 50 euros for you."),
         ("It is 50p for you.", "It is 50 pounds for you."),
         ("It was the European Union that paid.", "It was the AU that paid."),
+        ("The budget is £2.5m for you.", "The budget is £2.5 for you."),
+        ("It is EUR 3 mio. for you.", "It is EUR 3 mrd. for you."),
+        ("It is between one hundred and two hundred.", "It is between 100 and 300."),
     ],
 )
 def test_a_small_change_of_a_fact_is_one(given_text: str, later: str) -> None:
@@ -283,6 +293,8 @@ def test_grouping_leaves_a_number_as_it_is(number: int, mark: str) -> None:
         "/a",
         "A-",
         "3 May ",
+        "two ",
+        "hundred and ",
     ],
 )
 def test_no_text_takes_long(piece: str) -> None:

@@ -18,6 +18,8 @@ FACT_KINDS: tuple[FactKind, ...] = get_args(FactKind)
 _MOST_READ = 500_000
 """Characters of a text that are read: few books have more."""
 _FIGURES = ("numbers", "dates", "money")
+_ROUND = (10**9, 10**6, 1000, 100)
+"""What words of a number are multiplied by."""
 _MOST_PAIRED, _REACH, _ALIKE = 150, 60, 0.6
 """Facts that are paired by what is around them, in how many characters on each side, and the share of words there that
 must be the same for one to have replaced the other."""
@@ -39,10 +41,10 @@ class Fact(NamedTuple):
 def find_facts(text: str) -> tuple[Fact, ...]:
     """Every fact in a text, in its order; `\\0` stands for what one reader took from the next."""
     facts, rest, tables = list[Fact](), text[:_MOST_READ], _tables()
-    words = {*map(str.lower, _words(text)), *_stems(text)}
+    low = text.lower()
     for name, (reader, hint) in tables["readers"].items():
         known = tables.get(language_of(text) if hint == "numerals" else hint, ())
-        some = tuple(word for word in known if words.issuperset(re.split("[ -]", word)))
+        some = tuple(word for word in known if word in low)
         if not (some if known else re.search(hint, rest)):
             continue
         known, read = pattern(name, some), _READERS[reader]
@@ -236,8 +238,10 @@ def _tables() -> dict[str, Any]:
     for name in ("months", "days", "scales", "currencies", "units", "no_names"):
         tables[name] = {word: key for key, words in tables[name].items() for word in words.split()}
     tables["units"] |= tables["currencies"]
+    numbers = [*range(1, 21), *range(30, 91, 10), *reversed(_ROUND), 500, 700, 900]
     for code, words in tables.pop("numerals").items():
-        tables[code] = {word.replace("_", " "): str(n) for n, word in enumerate(words.split(), 2)}
+        ways = zip(words.split(), numbers, strict=False)
+        tables[code] = {word: str(n) for each, n in ways for word in each.split("/")}
     return tables
 
 
@@ -314,17 +318,58 @@ def _read_time(found: re.Match[str], text: str) -> Iterator[_Read]:
 
 
 def _read_number(found: re.Match[str], text: str) -> Iterator[_Read]:
+    tables, (digits, scale, tail) = _tables(), found.group("digits", "scale", "tail")
     currency, unit = (_look_up("units", found[name]) for name in ("before", "unit"))
+    end = found.end() if unit else found.end("scale") if scale else found.start("tail")
+    if digits[-1].isalpha():
+        numerals = tables[language_of(text)]
+        number, length = _first_number(digits, numerals)
+        # Alone they are an article, and thanks.
+        if number == 1 or (digits.lower() in numerals and not number % 1000):
+            return
+        if length < len(digits):
+            scale = tail = unit = ""
+            end = found.start("digits") + length
+        digits = str(number)
+    money = (currency or unit) in tables["currencies"].values()
+    power, _, only = tables["scales"].get(scale, "").partition(" ")
+    if only and not money:
+        # `5 m` are meters, and £5m are millions.
+        tail, unit, power = scale, _look_up("units", scale), ""
+        end = found.end("scale") if unit else found.end("digits")
     # `14 people` are a number without a unit, `14th` is none.
-    if unit or not found["tail"][:1].isalpha():
-        digits, end = found["digits"], found.end() if unit else found.start("tail")
-        digits = _tables()[language_of(text)].get(digits.lower(), digits)
+    if unit or not tail[:1].isalpha():
         of, part, hundredth = (currency or unit).partition("/100")
-        power = int(_tables()["scales"].get(found["scale"], -2 if part else 0))
-        value = f"{found['sign'] or ''}{_plain(digits, power)} {of}{hundredth.strip()}".rstrip()
-        money = (currency or unit) in _tables()["currencies"].values()
+        plain = _plain(digits, int(power or (-2 if part else 0)))
+        value = f"{found['sign'] or ''}{plain} {of}{hundredth.strip()}".rstrip()
         year = re.fullmatch(r"(?:19|20)\d\d", text[found.start() : end])
         yield "money" if money else "dates" if year else "numbers", value, found.start(), end
+
+
+def _first_number(run: str, values: dict[str, str]) -> tuple[int, int]:
+    """The first number that words in a row say, and how long it is."""
+    parts = list[tuple[int, str, int]]()
+    for word in pattern("spelled", tuple(values)).finditer(run):
+        new, by, times = int(values[word["word"].lower()]), (word["by"] or "").lower(), 0
+        while new in _ROUND and not by and parts and parts[-1][0] < new:
+            part, joined, _ = parts.pop()
+            times += part
+            # `two hundred and fifty thousand` is one number, `five hundred and two thousand` two.
+            if joined == "and" and part < 10 and new == 1000:
+                break
+        new *= times or 1
+        if parts and not _follows(new, parts[-1][0], by):
+            break
+        parts.append((new, by, word.end()))
+    return sum(part for part, *_ in parts), parts[-1][2]
+
+
+def _follows(new: int, old: int, by: str) -> bool:
+    """Whether a word goes on with a number: `five` after `twenty`, but not after `six`."""
+    if by == "und" and old < 10:
+        return 20 <= new < 100
+    room = {10: 1, 60: 20, 80: 20}.get(old) or next(n for n in (*_ROUND, 10, 1) if not old % n)
+    return new < room and (by in ("", "und") or (by == "and") == (old >= 100))
 
 
 def _plain(digits: str, power: int) -> str:
