@@ -329,7 +329,7 @@ def _read_number(found: re.Match[str], text: str) -> Iterator[_Read]:
     end = found.end() if unit else found.end("scale") if scale else found.start("tail")
     if digits[-1].isalpha():
         numerals = tables[language_of(text)]
-        number, length = _first_number(digits, numerals)
+        number, length = _first_number(digits, numerals, text.endswith("etween ", 0, found.start()))
         # Alone they are an article, and thanks.
         if number == 1 or (digits.lower() in numerals and not number % 1000):
             return
@@ -350,7 +350,7 @@ def _read_number(found: re.Match[str], text: str) -> Iterator[_Read]:
         yield "money" if money else "dates" if year else "numbers", value, found.start(), end
 
 
-def _first_number(run: str, values: dict[str, int]) -> tuple[int, int]:
+def _first_number(run: str, values: dict[str, int], between: bool) -> tuple[int, int]:
     """The first number that words in a row say, and how long it is."""
     parts = list[tuple[int, str, int]]()
     for word in pattern("spelled", tuple(values)).finditer(run):
@@ -358,8 +358,8 @@ def _first_number(run: str, values: dict[str, int]) -> tuple[int, int]:
         while new in _ROUND and not by and parts and parts[-1][0] < new:
             part, joined, _ = parts.pop()
             times += part
-            # `two hundred and fifty thousand` is one number, `five hundred and two thousand` two.
-            if joined == "and" and part < 10 and new == 1000:
+            # `five hundred and two thousand` are two numbers after `between`.
+            if joined == "and" and part < 10 and new == 1000 and between:
                 break
         new *= times or 1
         old = parts[-1][0] if parts else 0
