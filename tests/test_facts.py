@@ -85,6 +85,21 @@ def test_what_only_looks_like_a_fact_is_none(text: str) -> None:
         ("It is €0.50 for you.", "It is 50 cents for you."),
         ("Es kostet 1.249 Cent für die Gäste.", "Es kostet 12,49 Euro für die Gäste."),
         ("It was the European Union that paid.", "It was the EU that paid."),
+        ("It is between five hundred and two thousand for you.", "It is 500 to 2000 for you."),
+        ("It is between forty and one hundred and ten for you.", "It is 40 to 110 for you."),
+        ("From £3-4m to €5m–€6m for you.", "From £3-4 million to €5 million–€6 million for you."),
+        ("Two hundred and fifty-odd came for it.", "Some 250 came for it."),
+        ("So said President Emmanuel Macron of France.", "So said Emmanuel Macron of France."),
+        ("So said Anna Maria Schmidt of Bonn.", "So said Professor Anna Schmidt of Bonn."),
+        ("So said Johann Wolfgang von Goethe.", "So said Goethe, Johann’s son."),
+        ("It is the University of Oxford that pays.", "It is Oxford University that pays."),
+        ("It is the Federal Republic of Germany that pays.", "It is Germany that pays."),
+        ("It is the London School of Economics that pays.", "It is the LSE that pays."),
+        ("It is the Technical University of Munich that pays.", "It is the TU Munich that pays."),
+        (
+            "From twenty to twenty-five of the ten two-day trips.",
+            "20 to 25 of the ten two-day trips.",
+        ),
     ],
 )
 def test_less_exact_words_state_a_fact_too(given_text: str, later: str) -> None:
@@ -125,6 +140,17 @@ def test_a_name_is_another_one_beside_another_first_name(later: str, missing: bo
         ("It is 50 cents for you.", "It is 50 euros for you."),
         ("It is 50p for you.", "It is 50 pounds for you."),
         ("It was the European Union that paid.", "It was the AU that paid."),
+        ("The budget is £2.5m for you.", "The budget is £2.5 for you."),
+        ("It is EUR 3 mio. for you.", "It is EUR 3 mrd. for you."),
+        ("It is between one hundred and two hundred.", "It is between 100 and 300."),
+        ("So said President Emmanuel Macron of France.", "So said Brigitte Macron of France."),
+        ("So said President Emmanuel Macron.", "So said President Brigitte Macron."),
+        ("Ask Klaus Brandt of Immo Sued GmbH.", "Ask Sabine Brandt of Immo Sued GmbH."),
+        (
+            "Para los demás habla Ana Gil de Obras Sur.",
+            "Para los demás habla Eva Gil de Obras Sur.",
+        ),
+        ("It was the Bank of England that paid.", "It was the Church of England that paid."),
     ],
 )
 def test_a_small_change_of_a_fact_is_one(given_text: str, later: str) -> None:
@@ -283,6 +309,8 @@ def test_grouping_leaves_a_number_as_it_is(number: int, mark: str) -> None:
         "/a",
         "A-",
         "3 May ",
+        "two ",
+        "hundred and ",
     ],
 )
 def test_no_text_takes_long(piece: str) -> None:

@@ -18,9 +18,9 @@ FACT_KINDS: tuple[FactKind, ...] = get_args(FactKind)
 _MOST_READ = 500_000
 """Characters of a text that are read: few books have more."""
 _FIGURES = ("numbers", "dates", "money")
+_ROUND = (10**9, 10**6, 1000, 100)
 _MOST_PAIRED, _REACH, _ALIKE = 150, 60, 0.6
-"""Facts that are paired by what is around them, in how many characters on each side, and the share of words there that
-must be the same for one to have replaced the other."""
+"""Facts paired by what is around them, in how many characters on each side, and which share of words must be equal."""
 
 
 class Fact(NamedTuple):
@@ -38,11 +38,10 @@ class Fact(NamedTuple):
 @lru_cache(256)
 def find_facts(text: str) -> tuple[Fact, ...]:
     """Every fact in a text, in its order; `\\0` stands for what one reader took from the next."""
-    facts, rest, tables = list[Fact](), text[:_MOST_READ], _tables()
-    words = {*map(str.lower, _words(text)), *_stems(text)}
+    facts, rest, tables, low = list[Fact](), text[:_MOST_READ], _tables(), text.lower()
     for name, (reader, hint) in tables["readers"].items():
         known = tables.get(language_of(text) if hint == "numerals" else hint, ())
-        some = tuple(word for word in known if words.issuperset(re.split("[ -]", word)))
+        some = tuple(word for word in known if word in low)
         if not (some if known else re.search(hint, rest)):
             continue
         known, read = pattern(name, some), _READERS[reader]
@@ -147,14 +146,16 @@ def find_unstated(text: str, others: Sequence[str], kinds: Kinds = FACT_KINDS) -
 def _states(text: str, fact: Fact, known: set[str]) -> bool:
     """Whether a text states a fact, perhaps in other words, less exactly or without its marks."""
     stated = _stated(text)[fact.kind]
-    value, tab, first = fact.value.partition("\t")
+    value, tab, _ = fact.value.partition("\t")
     if fact.kind in _FIGURES:
         dated = re.fullmatch(r"(\d\d-\S*) (\d{4})", value)
         lacks_year = dated and known.isdisjoint(dated.groups())
         return not (lacks_year or stated.isdisjoint(_forms(value)))
     # A last name beside another first name is somebody else's.
-    if tab and value + tab in stated and stated.isdisjoint(first.split()):
-        return False
+    for last, firsts in _last_names(fact).items():
+        same = {*" ".join(firsts[:1]).split(), *(f"{last}\t{each}" for each in firsts)}
+        if firsts and f"{last}\t" in stated and stated.isdisjoint(same):
+            return False
     as_initials = bool(tab) and "".join(re.findall(r"\b[^\W\da-z_]", fact.text)) in _words(text)
     parts = set(_runs(value.split()) if fact.kind == "quotes" else value.split())
     return as_initials or value in stated or stated >= parts
@@ -169,11 +170,18 @@ def _stated(text: str) -> dict[str, set[str]]:
     stated |= {"links": set(), **dict.fromkeys(_FIGURES, figures)}
     for word in pattern("one").findall(text):
         figures |= _forms(f"1 {_look_up('units', word)}") - {"1"}
-    for kind, _, whole, *_ in find_facts(text):
-        value, tab, _ = whole.partition("\t")
-        forms = _forms(value, stated=True) if kind in _FIGURES else {value, value + tab}
-        stated[kind] |= forms
+    for fact in find_facts(text):
+        for last, firsts in _last_names(fact).items():
+            forms = _forms(last, stated=True) if fact.kind in _FIGURES else {last}
+            stated[fact.kind] |= forms | {f"{last}\t{x}" for x in ("", *firsts[:1]) if firsts}
     return stated
+
+
+def _last_names(fact: Fact) -> dict[str, list[str]]:
+    """The last word of a name and that before `of` and the like, with what stands before each, the nearest first."""
+    words = fact.value.split("\t")
+    heads = [" ".join(_stems(x)) for x in re.findall(r"[\w'’-]+(?=\s[a-z])", fact.text)]
+    return {word: words[at:] for at, word in enumerate(words, 1) if at == 1 or word in heads}
 
 
 @lru_cache(1024)
@@ -236,8 +244,10 @@ def _tables() -> dict[str, Any]:
     for name in ("months", "days", "scales", "currencies", "units", "no_names"):
         tables[name] = {word: key for key, words in tables[name].items() for word in words.split()}
     tables["units"] |= tables["currencies"]
+    numbers = [*range(1, 21), *range(30, 91, 10), *reversed(_ROUND), 500, 700, 900]
     for code, words in tables.pop("numerals").items():
-        tables[code] = {word.replace("_", " "): str(n) for n, word in enumerate(words.split(), 2)}
+        ways = zip(words.split(), numbers, strict=False)
+        tables[code] = {word: n for each, n in ways for word in each.split("/")}
     return tables
 
 
@@ -314,17 +324,52 @@ def _read_time(found: re.Match[str], text: str) -> Iterator[_Read]:
 
 
 def _read_number(found: re.Match[str], text: str) -> Iterator[_Read]:
+    tables, (digits, scale, tail) = _tables(), found.group("digits", "scale", "tail")
     currency, unit = (_look_up("units", found[name]) for name in ("before", "unit"))
+    end = found.end() if unit else found.end("scale") if scale else found.start("tail")
+    if digits[-1].isalpha():
+        numerals = tables[language_of(text)]
+        number, length = _first_number(digits, numerals, text.endswith("etween ", 0, found.start()))
+        # Alone they are an article, and thanks.
+        if number == 1 or (digits.lower() in numerals and not number % 1000):
+            return
+        if length < len(digits):
+            scale, tail, unit, end = "", "", "", found.start("digits") + length
+        digits = str(number)
+    money = (currency or unit) in tables["currencies"].values()
+    power, _, only = tables["scales"].get(scale, "").partition(" ")
+    # £5m are millions, £4-5m too, but `5 m` are meters.
+    if only and not (money or pattern("range").search(text, found.start() - 20, found.start())):
+        tail, unit, power, end = scale, _look_up("units", scale), "", found.end("scale")
     # `14 people` are a number without a unit, `14th` is none.
-    if unit or not found["tail"][:1].isalpha():
-        digits, end = found["digits"], found.end() if unit else found.start("tail")
-        digits = _tables()[language_of(text)].get(digits.lower(), digits)
+    if unit or not tail[:1].isalpha():
         of, part, hundredth = (currency or unit).partition("/100")
-        power = int(_tables()["scales"].get(found["scale"], -2 if part else 0))
-        value = f"{found['sign'] or ''}{_plain(digits, power)} {of}{hundredth.strip()}".rstrip()
-        money = (currency or unit) in _tables()["currencies"].values()
+        plain = _plain(digits, int(power or (-2 if part else 0)))
+        value = f"{found['sign'] or ''}{plain} {of}{hundredth.strip()}".rstrip()
         year = re.fullmatch(r"(?:19|20)\d\d", text[found.start() : end])
         yield "money" if money else "dates" if year else "numbers", value, found.start(), end
+
+
+def _first_number(run: str, values: dict[str, int], between: bool) -> tuple[int, int]:
+    """The first number that words in a row say, and how long it is."""
+    parts = list[tuple[int, str, int]]()
+    for word in pattern("spelled", tuple(values)).finditer(run):
+        new, by, times = values[word["word"].lower()], (word["by"] or "").lower(), 0
+        while new in _ROUND and not by and parts and parts[-1][0] < new:
+            part, joined, _ = parts.pop()
+            times += part
+            # `five hundred and two thousand` are two numbers after `between`.
+            if joined == "and" and part < 10 and new == 1000 and between:
+                break
+        new *= times or 1
+        old = parts[-1][0] if parts else 0
+        room = {10: 1, 60: 20, 80: 20}.get(old) or next(n for n in (*_ROUND, 10, 1) if not old % n)
+        joins = by in ("", "und") or (by == "and") == (old >= 100)
+        # `five` goes on with `twenty`, but not with `six`; `zwanzig` does with `fünfund`.
+        if parts and not (joins and new < (100 if by == "und" and old < 10 else room)):
+            break
+        parts.append((new, by, word.end()))
+    return sum(part for part, *_ in parts), parts[-1][2]
 
 
 def _plain(digits: str, power: int) -> str:
