@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from autoreason import files
 from autoreason.errors import InvalidInput
@@ -199,6 +200,40 @@ def test_without_a_document_of_its_own_a_text_becomes_a_new_one(tmp_path: Path) 
     write_word_file(TEXT, tmp_path / "new.docx", None)
     text = read_word_file(tmp_path / "new.docx")
     assert split_blocks(text) == split_blocks(TEXT)
+
+
+RUNS = st.tuples(st.text("ab5*\\_( .", min_size=1, max_size=5), st.booleans(), st.booleans())
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.lists(RUNS, min_size=1, max_size=4), min_size=1, max_size=8))
+@example([[("Other the paragraph with 5*6 and 7*8 boxes.", False, False)]])
+@example([[("2**3*4, f(x)*2*f(y) and *this* ", False, False), ("*un", True, False)]])
+def test_signs_of_emphasis_that_are_none_stay(
+    paragraphs: list[list[tuple[str, bool, bool]]],
+) -> None:
+    made, meant = docx.Document(), list[str]()
+    for runs in paragraphs:
+        paragraph = made.add_paragraph("Ask ")
+        for words, is_bold, is_italic in runs:
+            run = paragraph.add_run(words)
+            run.bold, run.italic = is_bold, is_italic
+        meant.append(f"{paragraph.text.strip()} now")
+    with tempfile.TemporaryDirectory() as folder:
+        source, out = Path(folder, "in.docx"), Path(folder, "out.docx")
+        made.save(str(source))
+        text = "\n\n".join(f"{line} now" for line in read_word_file(source).split("\n\n"))
+        write_word_file(text, out, Task(brief="", draft_file=str(source)))
+        assert [each.text for each in docx.Document(str(out)).paragraphs] == meant
+        assert read_word_file(out) == text
+
+
+@cases("words", ["with 5*6 and 7*8 boxes", "2**3 and 2**4", "*args, **kwargs", "5*6*7", "*.py, *"])
+def test_most_asterisks_are_read_as_they_are(words: str, tmp_path: Path) -> None:
+    made = docx.Document()
+    made.add_paragraph(words)
+    made.save(str(tmp_path / "in.docx"))
+    assert read_word_file(tmp_path / "in.docx") == words
 
 
 LINES = st.sampled_from(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from functools import partial
 from io import BytesIO
-from itertools import chain, count, groupby, takewhile
+from itertools import chain, count, groupby, product, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,8 +19,11 @@ from autoreason.task import Task
 
 UNREAD = "tables, images and text boxes stay, unread; what changes loses fields and fonts"
 _STYLES = {"item": "List Bullet"} | {f"h{level}": f"Heading {level}" for level in range(1, 7)}
-_EMPHASIS = re.compile(r"(\*{1,3})(?=\S)(.+?)(?<=\S)\1|([^*]+|\*)")
-"""Words in emphasis, or without."""
+_EMPHASIS = re.compile(
+    r"(?<!\w)(\*{1,3})(?=\S)(.+?)(?<=[^\s\\])\1(?!\w)"
+    r"|(\*{1,3})(?!\d+\*)((?<=\*\*)[^\s*]{2,}|[^\W\d_]{2,})\3|\\(\*)|([^*\\]+|\*+|\\)"
+)
+"""Words in emphasis, also within one, but not the 6 of `5*6*7`; or without."""
 _NOT_IN_XML = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _RUNS = ".//w:r[not(ancestor::w:txbxContent or ancestor::w:del or ancestor::w:moveFrom)]"
 _LETTERS = "t tab cr noBreakHyphen fldChar instrText br[not(@w:type)]"
@@ -73,10 +76,19 @@ def _to_markdown(paragraph: Any) -> str:
     from docx.text.run import Run
 
     runs = [Run(each, paragraph) for each in paragraph._p.xpath(_RUNS)]
+    marked = groupby(runs, lambda run: "*" * (2 * bool(run.bold) + bool(run.italic)))
+    parts = [(mark, "".join(each.text for each in same)) for mark, same in marked]
     text = ""
-    for mark, same in groupby(runs, lambda run: "*" * (2 * bool(run.bold) + bool(run.italic))):
-        words = re.sub(r"\s", " ", "".join(each.text for each in same))
-        text += re.sub(r"\S(?:.*\S)?", rf"{mark}\g<0>{mark}", words)
+    # Most asterisks need no escape; emphasis that could not be read again is left out.
+    for most, star in product((3, 0), ("*", r"\*")):
+        shown = [(mark[:most], re.sub(r"\s", " ", words)) for mark, words in parts]
+        text = "".join(
+            re.sub(r"\S(?:.*\S)?", rf"{mark}\g<0>{mark}", words.replace("*", star))
+            for mark, words in shown
+        )
+        meant = [(mark, x) for mark, words in shown for x in words if x != " "]
+        if meant == [(mark, x) for mark, _, x in _letters(text, ()) if x != " "]:
+            break
     return f"{_lead(paragraph)}{text.strip()}" if text.strip() else ""
 
 
@@ -169,8 +181,10 @@ def _find_links(paragraph: Any) -> Iterator[_Link]:
 
 def _letters(text: str, links: Sequence[_Link]) -> list[tuple[str, _Link | None, str]]:
     """Each with the marks of the emphasis that it is in, and with the link, which is where its words are."""
-    parts = _EMPHASIS.findall(_NOT_IN_XML.sub("", text))
-    letters: list[Any] = [(mark, None, x) for mark, strong, plain in parts for x in strong or plain]
+    letters: list[Any] = []
+    for mark, strong, within, inner, *plain in _EMPHASIS.findall(_NOT_IN_XML.sub("", text)):
+        words = strong.replace("\\*", "*") or inner or "".join(plain)
+        letters += [(mark or within, None, each) for each in words]
     plain, found = "".join(each for *_, each in letters), []
     for link in links:
         for match in re.finditer(rf"(?<!\w){re.escape(link.words)}(?!\w)", plain):
