@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -218,7 +220,7 @@ def test_signs_of_emphasis_that_are_none_stay(
         for words, is_bold, is_italic in runs:
             run = paragraph.add_run(words)
             run.bold, run.italic = is_bold, is_italic
-        meant.append(f"{paragraph.text.strip()} now")
+        meant.append(re.sub(r"(\s*)$", r" now\1", paragraph.text, count=1))
     with tempfile.TemporaryDirectory() as folder:
         source, out = Path(folder, "in.docx"), Path(folder, "out.docx")
         made.save(str(source))
@@ -234,6 +236,34 @@ def test_most_asterisks_are_read_as_they_are(words: str, tmp_path: Path) -> None
     made.add_paragraph(words)
     made.save(str(tmp_path / "in.docx"))
     assert read_word_file(tmp_path / "in.docx") == words
+
+
+@pytest.mark.parametrize("tracked", [False, True])
+def test_words_look_like_those_that_they_replace(tracked: bool, tmp_path: Path) -> None:
+    made, out = docx.Document(), tmp_path / "out.docx"
+    paragraph = made.add_paragraph("\tURGENT: ")
+    paragraph.runs[0].font.size = 381000
+    paragraph.add_run("Kim Le")
+    paragraph.add_run("e\nBerlin, 12\xa0May. ").underline = False
+    paragraph.add_run("Come\tsoon, please, to us").font.size = 381000
+    made.save(str(tmp_path / "in.docx"))
+    text = read_word_file(tmp_path / "in.docx")
+    changed = text.replace("Kim", "**Ann**").replace("soon", "late")
+    task = Task(brief="", draft_file=str(tmp_path / "in.docx"))
+    assert write_word_file(changed, out, task, text if tracked else "") == []
+    (found,) = docx.Document(str(out)).paragraphs
+    runs = [docx.text.run.Run(x, found) for x in found._p.xpath(".//w:r[not(parent::w:del)]")]
+    looks = [(x.font.size, x.underline, x.bold, x.text) for x in runs]
+    joined = [(*k, "".join(x[3] for x in xs)) for k, xs in groupby(looks, lambda x: x[:3])]
+    assert joined == [
+        (381000, None, None, "\tURGENT: "),
+        (None, None, True, "Ann"),
+        (None, None, None, " Le"),
+        (None, False, None, "e\nBerlin, 12\xa0May. "),
+        (381000, None, None, "Come\tlate, please, to us"),
+    ]
+    lost = write_word_file("URGENT: Kim Lee,Berlin, 12 May.", out, task)
+    assert [each.split(" is lost, in ")[0] for each in lost] == ["a line break", "a tab"]
 
 
 LINES = st.sampled_from(
