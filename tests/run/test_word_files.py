@@ -328,10 +328,15 @@ def test_emphasis_that_changed_with_its_sentence_can_be_rejected(tmp_path: Path)
 def test_what_is_not_installed_or_cannot_be_read_is_said_in_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = tmp_path / "broken.docx"
-    broken.write_text("no document")
-    with pytest.raises(InvalidInput, match=r"cannot read .*; save it again as \.docx"):
-        read_word_file(broken)
+    for content in ("no document", ""):
+        broken = tmp_path / "broken.docx"
+        broken.write_text(content)
+        with pytest.raises(
+            InvalidInput, match=r"broken\.docx is damaged, empty or no Word file; .* save"
+        ):
+            read_word_file(broken)
+    with pytest.raises(InvalidInput, match=r"none\.docx is not there; check its name"):
+        read_word_file(tmp_path / "none.docx")
     monkeypatch.setattr(files, "find_spec", lambda _: None)
     with pytest.raises(InvalidInput, match=r"run `pip install 'autoreason\[docx\]'`"):
         files.check_output(tmp_path / "out.docx")

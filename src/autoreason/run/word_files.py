@@ -75,22 +75,20 @@ def _open(path: Path | None) -> Any:
 
     try:
         return Document(str(path) if path else None)
-    except Exception as error:
-        raise InvalidInput(f"cannot read {path}: {error}; save it again as .docx") from None
+    except Exception:
+        why = "damaged, empty or no Word file" if path and path.exists() else "not there"
+        raise InvalidInput(f"{path} is {why}; check its name, or save it again as .docx") from None
 
 
 def _to_markdown(paragraph: Any) -> str:
     """A paragraph as one block; empty where it has no words."""
     marked = groupby(_runs(paragraph), lambda run: "*" * (2 * bool(run.bold) + bool(run.italic)))
     parts = [(mark, "".join(each.text for each in same)) for mark, same in marked]
-    text = ""
     # Most asterisks need no escape; emphasis that could not be read again is left out.
     for most, star in product((3, 0), ("*", r"\*")):
         shown = [(mark[:most], re.sub(r"\s", " ", words)) for mark, words in parts]
-        text = "".join(
-            re.sub(r"\S(?:.*\S)?", rf"{mark}\g<0>{mark}", words.replace("*", star))
-            for mark, words in shown
-        )
+        rows = ((rf"{mark}\g<0>{mark}", words.replace("*", star)) for mark, words in shown)
+        text = "".join(re.sub(r"\S(?:.*\S)?", *row) for row in rows)
         meant = [(mark, x) for mark, words in shown for x in words if x != " "]
         if meant == [(x.mark, x.text) for x in _letters(text, ()) if x.text != " "]:
             break
@@ -155,7 +153,7 @@ def _fill(paragraph: Any, was: str, now: str, *, tracked: bool) -> list[str]:
         for each in paragraph._p.xpath(place):
             each.getparent().remove(each)
     rest = paragraph._p.xpath("*[not(self::w:pPr)]")
-    whole, usual = "".join(x.text for x in own), Counter(id(x.look) for x in own)
+    whole, usual = "".join(x.text for x in own), Counter(x.look for x in own)
     left, right = (" " * (len(whole) - len(x)) for x in (whole.lstrip(), whole.rstrip()))
     old, new = (_letters(f"{left}{each}{right}" if each else "", links) for each in (was, now))
     own = [x._replace(link=each.link) for x, each in zip(own, old, strict=True)]
@@ -170,8 +168,7 @@ def _fill(paragraph: Any, was: str, now: str, *, tracked: bool) -> list[str]:
         parts = [("", before)]
         if old[at:end] != after:
             rows = own, before or own[max(0, at - 1) : at + 1]
-            models = (x for row in rows for x in sorted(row, key=lambda x: usual[id(x.look)]))
-            found = {each.link: each.look for each in models}
+            found = {x.link: x.look for y in rows for x in sorted(y, key=lambda x: usual[x.look])}
             after = [x._replace(look=found.get(x.link)) for x in after]
             parts = [("del", before)] * tracked + [("ins" * tracked, after)]
         at, new, kept = end, new[len(come) :], kept + "".join(x.text for x in parts[-1][1])
@@ -179,11 +176,10 @@ def _fill(paragraph: Any, was: str, now: str, *, tracked: bool) -> list[str]:
             for link, linked in groupby(letters, lambda each: each.link):
                 place = deepcopy(link.element) if link else paragraph._p
                 paragraph._p.extend([place] * bool(link))
-                for (mark, _), alike in groupby(linked, lambda each: (each.mark, id(each.look))):
-                    some = [*alike]
-                    run = paragraph.add_run("".join(each.text for each in some))
-                    if some[0].look is not None:
-                        run._r.insert(0, deepcopy(some[0].look))
+                for (mark, look), alike in groupby(linked, lambda each: (each.mark, each.look)):
+                    run = paragraph.add_run("".join(each.text for each in alike))
+                    if look is not None:
+                        run._r.insert(0, deepcopy(look))
                     if mark is not None:
                         run.bold, run.italic = len(mark) > 1 or None, len(mark) in (1, 3) or None
                     place.append(_element(kind, run._r) if kind else run._r)
