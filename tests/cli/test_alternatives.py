@@ -47,6 +47,8 @@ def test_views_and_files_have_every_text(inside: Inside, tmp_path: Path) -> None
     assert (tmp_path / "best.txt").read_text().splitlines() == BEST
     page = (tmp_path / "best.html").read_text()
     assert "To choose from" in page
+    assert "Judges who do not know which is which ranked them." in page
+    assert "by itself" not in page, "one request wrote several"
     shown = inside("show").out
     places = [shown.index(text[:12]) for text in BEST]
     assert places == sorted(places)

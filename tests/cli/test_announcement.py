@@ -130,6 +130,14 @@ def test_a_limit_of_the_brief_that_another_comes_before_is_named() -> None:
     assert alone == "at least 2 items", "all of it was declined"
 
 
+def test_of_a_brief_that_sets_no_limits_nothing_is_said(inside: Inside) -> None:
+    brief = ("Three short lines, each item under 9 words.", "-m", "echo/echo", "--rounds", "1")
+    assert "not understood: “" in inside("run", *brief).err
+    said = inside("run", *brief, "--no-limits-from-brief").err
+    assert said.splitlines()[0].split(maxsplit=2)[:2] == ["Limits", "none;"]
+    assert "not understood" not in said
+
+
 @pytest.mark.parametrize("verb", ["judge", "compare"])
 def test_judges_and_comparisons_show_the_limits_of_a_brief_too(verb: str) -> None:
     brief, texts = "Explain tides in two sentences.", {"a": "One.", "b": "Two. Three."}
@@ -139,7 +147,9 @@ def test_judges_and_comparisons_show_the_limits_of_a_brief_too(verb: str) -> Non
         else compare.prepare(brief, model="echo/echo", strategies=["improve", "single"], seed=1)
     )
     said = "understood as limits: exactly 2 sentences (“in two sentences”)"
-    assert dict(announce(prepared, named=True))["Limits"] == said.replace("in two", "two")
+    assert dict(announce(prepared, named=True, declined=False))["Limits"] == said.replace(
+        "in two", "two"
+    )
 
 
 def test_a_key_without_a_model_is_answered_with_what_a_good_text_costs(
@@ -148,7 +158,7 @@ def test_a_key_without_a_model_is_answered_with_what_a_good_text_costs(
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "made-up")
     prepared = refine.prepare(BRIEF, model="local/smollm2", seed=1)
-    said = dict(announce(prepared, named=False))["Model"]
+    said = dict(announce(prepared, named=False, declined=False))["Model"]
     assert said.startswith("small offline model: results are poor, nothing is sent or paid. ")
     advice = f"ANTHROPIC_API_KEY is set; for a good text add -m {examples.MODEL} (about $"
     assert advice in said
@@ -156,12 +166,16 @@ def test_a_key_without_a_model_is_answered_with_what_a_good_text_costs(
     monkeypatch.setattr("autoreason.models.local.is_pulled", lambda *_: False)
     with pytest.raises(InvalidInput, match=re.escape(advice)):
         announcement.require_weights(prepared)
-    assert dict(announce(prepared, named=True))["Model"].endswith("nothing is sent or paid.")
+    assert dict(announce(prepared, named=True, declined=False))["Model"].endswith(
+        "nothing is sent or paid."
+    )
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     monkeypatch.setenv("GEMINI_API_KEY", "made-up")
-    assert dict(announce(prepared, named=False))["Model"].endswith(" text add -m gemini/MODEL")
+    assert dict(announce(prepared, named=False, declined=False))["Model"].endswith(
+        " text add -m gemini/MODEL"
+    )
     monkeypatch.delenv("GEMINI_API_KEY")
-    assert examples.LOCAL in dict(announce(prepared, named=False))["Model"]
+    assert examples.LOCAL in dict(announce(prepared, named=False, declined=False))["Model"]
 
 
 def test_a_run_says_its_limits_and_what_to_expect_first_and_an_earlier_one_how_long_it_takes(

@@ -103,6 +103,7 @@ def test_runs_of_other_strategies_have_a_page(strategy: str) -> None:
     assert found.first_heading == result_of(story).summary()[0]
     assert ("view-what-if" in found.ids) == ("How the judges voted" in page)
     assert ("The drafts" in page) == (strategy == "best_of_n")
+    assert ("Each was written by itself" in page) == (strategy == "best_of_n")
     assert strategy != "best_of_n" or "Round 1" not in page
 
 

@@ -150,8 +150,10 @@ def test_the_end_of_a_paragraph_is_a_suggestion_of_its_own(old: str, new: str, m
 )
 def test_a_patch_applies_both_ways(old: str, new: str, tmp_path: Path) -> None:
     file = tmp_path / "text.md"
-    for options, before, after in (((), old, new), (("--reverse",), new, old)):
-        file.write_bytes(f"{before}\n".encode())
-        command = ["patch", "--silent", *options, str(file)]
-        subprocess.run(command, input=to_patch(old, new).encode(), check=True)
-        assert file.read_bytes() == f"{after}\n".encode()
+    for end in ("", "\n", " \n\n"):
+        was, now = f"{old}{end}", f"{new}{end}"
+        for options, before, after in (((), was, now), (("--reverse",), now, was)):
+            file.write_bytes(before.encode())
+            command = ["patch", "--silent", *options, str(file)]
+            subprocess.run(command, input=to_patch(was, now).encode(), check=True)
+            assert file.read_bytes() == after.encode()

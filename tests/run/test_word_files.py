@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.cases import cases
 
 from autoreason import files
 from autoreason.errors import InvalidInput
@@ -201,6 +204,68 @@ def test_without_a_document_of_its_own_a_text_becomes_a_new_one(tmp_path: Path) 
     assert split_blocks(text) == split_blocks(TEXT)
 
 
+RUNS = st.tuples(st.text("ab5*\\_( .", min_size=1, max_size=5), st.booleans(), st.booleans())
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.lists(RUNS, min_size=1, max_size=4), min_size=1, max_size=8))
+@example([[("Other the paragraph with 5*6 and 7*8 boxes.", False, False)]])
+@example([[("2**3*4, f(x)*2*f(y) and *this* ", False, False), ("*un", True, False)]])
+def test_signs_of_emphasis_that_are_none_stay(
+    paragraphs: list[list[tuple[str, bool, bool]]],
+) -> None:
+    made, meant = docx.Document(), list[str]()
+    for runs in paragraphs:
+        paragraph = made.add_paragraph("Ask ")
+        for words, is_bold, is_italic in runs:
+            run = paragraph.add_run(words)
+            run.bold, run.italic = is_bold, is_italic
+        meant.append(re.sub(r"(\s*)$", r" now\1", paragraph.text, count=1))
+    with tempfile.TemporaryDirectory() as folder:
+        source, out = Path(folder, "in.docx"), Path(folder, "out.docx")
+        made.save(str(source))
+        text = "\n\n".join(f"{line} now" for line in read_word_file(source).split("\n\n"))
+        write_word_file(text, out, Task(brief="", draft_file=str(source)))
+        assert [each.text for each in docx.Document(str(out)).paragraphs] == meant
+        assert read_word_file(out) == text
+
+
+@cases("words", ["with 5*6 and 7*8 boxes", "2**3 and 2**4", "*args, **kwargs", "5*6*7", "*.py, *"])
+def test_most_asterisks_are_read_as_they_are(words: str, tmp_path: Path) -> None:
+    made = docx.Document()
+    made.add_paragraph(words)
+    made.save(str(tmp_path / "in.docx"))
+    assert read_word_file(tmp_path / "in.docx") == words
+
+
+@pytest.mark.parametrize("tracked", [False, True])
+def test_words_look_like_those_that_they_replace(tracked: bool, tmp_path: Path) -> None:
+    made, out = docx.Document(), tmp_path / "out.docx"
+    paragraph = made.add_paragraph("\tURGENT: ")
+    paragraph.runs[0].font.size = 381000
+    paragraph.add_run("Kim Le")
+    paragraph.add_run("e\nBerlin, 12\xa0May. ").underline = False
+    paragraph.add_run("Come\tsoon, please, to us").font.size = 381000
+    made.save(str(tmp_path / "in.docx"))
+    text = read_word_file(tmp_path / "in.docx")
+    changed = text.replace("Kim", "**Ann**").replace("soon", "late")
+    task = Task(brief="", draft_file=str(tmp_path / "in.docx"))
+    assert write_word_file(changed, out, task, text if tracked else "") == []
+    (found,) = docx.Document(str(out)).paragraphs
+    runs = [docx.text.run.Run(x, found) for x in found._p.xpath(".//w:r[not(parent::w:del)]")]
+    looks = [(x.font.size, x.underline, x.bold, x.text) for x in runs]
+    joined = [(*k, "".join(x[3] for x in xs)) for k, xs in groupby(looks, lambda x: x[:3])]
+    assert joined == [
+        (381000, None, None, "\tURGENT: "),
+        (None, None, True, "Ann"),
+        (None, None, None, " Le"),
+        (None, False, None, "e\nBerlin, 12\xa0May. "),
+        (381000, None, None, "Come\tlate, please, to us"),
+    ]
+    lost = write_word_file("URGENT: Kim Lee,Berlin, 12 May.", out, task)
+    assert [each.split(" is lost, in ")[0] for each in lost] == ["a line break", "a tab"]
+
+
 LINES = st.sampled_from(
     [
         *("# A plan", "## Cost", "We ask for more. It is **not** much.", "- Wood", "1. *Paint* it"),
@@ -263,10 +328,15 @@ def test_emphasis_that_changed_with_its_sentence_can_be_rejected(tmp_path: Path)
 def test_what_is_not_installed_or_cannot_be_read_is_said_in_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken = tmp_path / "broken.docx"
-    broken.write_text("no document")
-    with pytest.raises(InvalidInput, match=r"cannot read .*; save it again as \.docx"):
-        read_word_file(broken)
+    for content in ("no document", ""):
+        broken = tmp_path / "broken.docx"
+        broken.write_text(content)
+        with pytest.raises(
+            InvalidInput, match=r"broken\.docx is damaged, empty or no Word file; .* save"
+        ):
+            read_word_file(broken)
+    with pytest.raises(InvalidInput, match=r"none\.docx is not there; check its name"):
+        read_word_file(tmp_path / "none.docx")
     monkeypatch.setattr(files, "find_spec", lambda _: None)
     with pytest.raises(InvalidInput, match=r"run `pip install 'autoreason\[docx\]'`"):
         files.check_output(tmp_path / "out.docx")

@@ -40,8 +40,8 @@ PACED_BY = 10
 """Calls from which on a run says how long a call takes."""
 
 
-def announce(prepared: PreparedRun[Any], *, named: bool) -> list[tuple[str, str]]:
-    """Rows with labels; `named` says that a model was chosen."""
+def announce(prepared: PreparedRun[Any], *, named: bool, declined: bool) -> list[tuple[str, str]]:
+    """Rows with labels; `named` says that a model was chosen, `declined` that a brief sets no limits."""
     from autoreason.run.experience import find_experience
 
     rows = []
@@ -49,9 +49,9 @@ def announce(prepared: PreparedRun[Any], *, named: bool) -> list[tuple[str, str]
     if DEFAULT_MODEL in settings.models.all():
         rows.append(("Model", _OFFLINE if named else f"{_OFFLINE} {_suggest(prepared)}"))
     if settings.job.writes == "text":
-        rows.append(("Limits", describe_limits(prepared.task)))
+        rows.append(("Limits", describe_limits(prepared.task, declined=declined)))
         rows += [("Facts", each) for each in prepared.task.given.notes()]
-    elif isinstance(settings.job, Judge | Lab):
+    elif isinstance(settings.job, Judge | Lab) and not declined:
         rows += [("Limits", each) for each in _limits_of_briefs(prepared.task)]
     if prepared.task.criteria:
         rows.append(("Criteria", " · ".join(prepared.task.criteria)))
@@ -165,9 +165,9 @@ def _find_pace(prepared: PreparedRun[Any]) -> float | None:
         return working_time(row.id, journal=journal).seconds / row.spent.calls
 
 
-def describe_limits(task: Task) -> str:
+def describe_limits(task: Task, *, declined: bool = False) -> str:
     """`at most 230 words · has a section headed “Cost”`; words with a comma may be meant as several."""
-    contract, read = task.contract, limits_kept(task.contract, task.brief)
+    contract, read = task.contract, limits_kept(task.contract, "" if declined else task.brief)
     understood = [(_in_words(Contract(**x.keys).rules()), x.phrase) for x in read if x.kept]
     of_brief = {rule for rules, _ in understood for rule in rules}
     rules = [rule for rule in _in_words(task.rules(short=True)) if rule not in of_brief]

@@ -91,7 +91,8 @@ def announce_run(prepared: PreparedRun[Any], values: dict[str, Any]) -> Rows:
     from autoreason.cli.announcement import announce
 
     given = ("model", "given_models", "author_model", "judge_models")
-    return announce(prepared, named=any(values.get(name) for name in given))
+    named, declined = any(map(values.get, given)), values.get("limits_from_brief") is False
+    return announce(prepared, named=named, declined=declined)
 
 
 def _unused(settings: Settings) -> list[str]:

@@ -194,9 +194,10 @@ _CRITIC_SIGN = re.compile(r"\{(?:\+\+|--|~~|>>|==)|(?:\+\+|--|~~|<<|==)\}|~>")
 
 
 def to_patch(before: str, after: str) -> str:
-    """A unified diff in which no hunk needs lines around it."""
-    old, new = ([f"{line}\n" for line in text.split("\n")] for text in (before, after))
-    return "".join(unified_diff(old, new, "draft", "result", n=0))
+    """A unified diff in which no hunk needs lines around it, of files as they are to the last byte."""
+    old, new = (re.findall(r"[^\n]*\n|[^\n]+", text) for text in (before, after))
+    lines = unified_diff(old, new, "draft", "result", n=0)
+    return "".join(x if x[-1] == "\n" else f"{x}\n\\ No newline at end of file\n" for x in lines)
 
 
 def to_criticmarkup(before: str, after: str, reasons: Reasons) -> str:

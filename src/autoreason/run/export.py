@@ -83,7 +83,10 @@ def export_changes(story: Story, file: Path) -> list[str]:
     if file.suffix.lower() == ".md":
         write(file, to_criticmarkup(before, after, find_reasons(story)))
     elif file.suffix.lower() in (".patch", ".diff"):
-        write(file, to_patch(before, after))
+        given = (story.task and story.task.draft) or ""
+        # What a run works with lacks the white space around it in the user's file.
+        given = given if given.strip() == before else f"{before}\n"
+        write(file, to_patch(given, given.replace(before, after, 1)))
     else:
         raise InvalidInput(f"{file} is none of .patch, .diff, .md and .docx; name one of those")
     return []

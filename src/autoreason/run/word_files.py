@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from functools import partial
 from io import BytesIO
-from itertools import chain, count, groupby, takewhile
+from itertools import chain, count, groupby, product, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,10 +18,13 @@ from autoreason.report.changes import pair, split_blocks, suggest, suggest_words
 from autoreason.report.numbers import shorten
 from autoreason.task import Task
 
-UNREAD = "tables, images and text boxes stay, unread; what changes loses fields and fonts"
+UNREAD = "tables, images and text boxes stay, unread; what changes loses fields"
 _STYLES = {"item": "List Bullet"} | {f"h{level}": f"Heading {level}" for level in range(1, 7)}
-_EMPHASIS = re.compile(r"(\*{1,3})(?=\S)(.+?)(?<=\S)\1|([^*]+|\*)")
-"""Words in emphasis, or without."""
+_EMPHASIS = re.compile(
+    r"(?<!\w)(\*{1,3})(?=\S)(.+?)(?<=[^\s\\])\1(?!\w)"
+    r"|(\*{1,3})(?!\d+\*)((?<=\*\*)[^\s*]{2,}|[^\W\d_]{2,})\3|\\(\*)|([^*\\]+|\*+|\\)"
+)
+"""Words in emphasis, also within one, but not the 6 of `5*6*7`; or without."""
 _NOT_IN_XML = re.compile(r"[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _RUNS = ".//w:r[not(ancestor::w:txbxContent or ancestor::w:del or ancestor::w:moveFrom)]"
 _LETTERS = "t tab cr noBreakHyphen fldChar instrText br[not(@w:type)]"
@@ -34,12 +38,19 @@ _NUMBERS = count(1)
 
 
 class _Link(NamedTuple):
-    """A link of a paragraph without what is in it, the look of its words, and what stands before them."""
+    """A link of a paragraph without what is in it, and what stands before its words."""
 
     element: Any
-    look: Any
     before: str
     words: str
+
+
+class _Letter(NamedTuple):
+    mark: str | None
+    """Of the emphasis that it is in; None is that of its look."""
+    link: _Link | None
+    text: str
+    look: Any = None
 
 
 def read_word_file(path: Path) -> str:
@@ -64,20 +75,30 @@ def _open(path: Path | None) -> Any:
 
     try:
         return Document(str(path) if path else None)
-    except Exception as error:
-        raise InvalidInput(f"cannot read {path}: {error}; save it again as .docx") from None
+    except Exception:
+        why = "damaged, empty or no Word file" if path and path.exists() else "not there"
+        raise InvalidInput(f"{path} is {why}; check its name, or save it again as .docx") from None
 
 
 def _to_markdown(paragraph: Any) -> str:
     """A paragraph as one block; empty where it has no words."""
+    marked = groupby(_runs(paragraph), lambda run: "*" * (2 * bool(run.bold) + bool(run.italic)))
+    parts = [(mark, "".join(each.text for each in same)) for mark, same in marked]
+    # Most asterisks need no escape; emphasis that could not be read again is left out.
+    for most, star in product((3, 0), ("*", r"\*")):
+        shown = [(mark[:most], re.sub(r"\s", " ", words)) for mark, words in parts]
+        rows = ((rf"{mark}\g<0>{mark}", words.replace("*", star)) for mark, words in shown)
+        text = "".join(re.sub(r"\S(?:.*\S)?", *row) for row in rows)
+        meant = [(mark, x) for mark, words in shown for x in words if x != " "]
+        if meant == [(x.mark, x.text) for x in _letters(text, ()) if x.text != " "]:
+            break
+    return f"{_lead(paragraph)}{text.strip()}" if text.strip() else ""
+
+
+def _runs(paragraph: Any) -> list[Any]:
     from docx.text.run import Run
 
-    runs = [Run(each, paragraph) for each in paragraph._p.xpath(_RUNS)]
-    text = ""
-    for mark, same in groupby(runs, lambda run: "*" * (2 * bool(run.bold) + bool(run.italic))):
-        words = re.sub(r"\s", " ", "".join(each.text for each in same))
-        text += re.sub(r"\S(?:.*\S)?", rf"{mark}\g<0>{mark}", words)
-    return f"{_lead(paragraph)}{text.strip()}" if text.strip() else ""
+    return [Run(each, paragraph) for each in paragraph._p.xpath(_RUNS)]
 
 
 def _lead(paragraph: Any) -> str:
@@ -113,7 +134,7 @@ def _replace(document: Any, text: str, *, tracked: bool = False) -> Iterator[str
             # A number that was typed is no list's.
             typed = "" if _lead(paragraph) else _to_markdown(paragraph).removesuffix(one.text)
             was, now = f"{typed}{one.text}", f"{typed}{other.text}" if other.kind else ""
-            for lost in _fill(paragraph, was if tracked else now, now):
+            for lost in _fill(paragraph, was, now, tracked=tracked):
                 yield f"{lost} is lost, in “{shorten(other.text or one.text, 60)}”"
         if other.kind or tracked or paragraph._p.xpath(_STAYS):
             last = paragraph
@@ -121,65 +142,79 @@ def _replace(document: Any, text: str, *, tracked: bool = False) -> Iterator[str
             paragraph._p.getparent().remove(paragraph._p)
 
 
-def _fill(paragraph: Any, was: str, now: str) -> list[str]:
-    """Words in place of a paragraph's own, in the look of its first ones, or as a change. Returns what is lost."""
-    look = next((each._r.rPr for each in paragraph.runs if each.text), None)
-    links = [*_find_links(paragraph)]
+def _fill(paragraph: Any, was: str, now: str, *, tracked: bool) -> list[str]:
+    """Words in place of a paragraph's own, in the look of those they replace, or as a change. Returns what is lost."""
+    links, own, looks = [*_find_links(paragraph)], list[_Letter](), dict[str, Any]()
+    for run in _runs(paragraph):
+        look = looks.setdefault(str(getattr(run._r.rPr, "xml", "")), run._r.rPr)
+        own += [_Letter(None, None, each, look) for each in run.text]
     lost = ["a field"] * bool(paragraph._p.xpath(".//w:fldSimple | .//w:instrText"))
     for place in (_WRITTEN, *_EMPTY):
         for each in paragraph._p.xpath(place):
             each.getparent().remove(each)
     rest = paragraph._p.xpath("*[not(self::w:pPr)]")
-    old, new = _letters(was, links), _letters(now, links)
-    lost += [f"the link “{x.words}”" for x in links if all(x != link for _, link, _ in new)]
+    whole, usual = "".join(x.text for x in own), Counter(x.look for x in own)
+    left, right = (" " * (len(whole) - len(x)) for x in (whole.lstrip(), whole.rstrip()))
+    old, new = (_letters(f"{left}{each}{right}" if each else "", links) for each in (was, now))
+    own = [x._replace(link=each.link) for x, each in zip(own, old, strict=True)]
+    lost += [f"the link “{x.words}”" for x in links if all(x != each.link for each in new)]
     # A link is one word, and another one than the same words without it.
-    plain = ("".join(chr(0xE000 + links.index(y)) if y else z for _, y, z in x) for x in (old, new))
-    pairs = (suggest_words(*sentences, r"\s+|\S+", 5) for sentences in suggest(*plain))
+    row = ((chr(0xE000 + links.index(x.link)) if x.link else x.text for x in y) for y in (old, new))
+    part, least = (r"\s+|\S+", 5) if tracked else (r"\s|\w+|[^\w\s]", 1)
+    pairs = (suggest_words(*x, part, least) for x in suggest(*map("".join, row)))
+    at, kept = 0, ""
     for gone, come in chain.from_iterable(pairs):
-        parts = [("del", old[: len(gone)]), ("ins", new[: len(come)])]
-        old, new = old[len(gone) :], new[len(come) :]
-        for kind, part in parts if parts[0][1] != parts[1][1] else [("", parts[1][1])]:
-            for link, linked in groupby(part, lambda each: each[1]):
+        before, after, end = own[at : at + len(gone)], new[: len(come)], at + len(gone)
+        parts = [("", before)]
+        if old[at:end] != after:
+            rows = own, before or own[max(0, at - 1) : at + 1]
+            found = {x.link: x.look for y in rows for x in sorted(y, key=lambda x: usual[x.look])}
+            after = [x._replace(look=found.get(x.link)) for x in after]
+            parts = [("del", before)] * tracked + [("ins" * tracked, after)]
+        at, new, kept = end, new[len(come) :], kept + "".join(x.text for x in parts[-1][1])
+        for kind, letters in parts:
+            for link, linked in groupby(letters, lambda each: each.link):
                 place = deepcopy(link.element) if link else paragraph._p
                 paragraph._p.extend([place] * bool(link))
-                for mark, letters in groupby(linked, lambda each: each[0]):
-                    run = paragraph.add_run("".join(letter for *_, letter in letters))
-                    if (own := link.look if link else look) is not None:
-                        run._r.insert(0, deepcopy(own))
-                    run.bold, run.italic = len(mark) > 1 or None, len(mark) in (1, 3) or None
+                for (mark, look), alike in groupby(linked, lambda each: (each.mark, each.look)):
+                    run = paragraph.add_run("".join(each.text for each in alike))
+                    if look is not None:
+                        run._r.insert(0, deepcopy(look))
+                    if mark is not None:
+                        run.bold, run.italic = len(mark) > 1 or None, len(mark) in (1, 3) or None
                     place.append(_element(kind, run._r) if kind else run._r)
                     for each in run._r.xpath("w:t") if kind == "del" else ():
                         each.tag = each.tag.replace("}t", "}delText")
     paragraph._p.extend(rest)
-    return lost
+    signs = {"a line break": "\n", "a tab": "\t"} if now else {}
+    return lost + [name for name, x in signs.items() if kept.count(x) < whole.count(x)]
 
 
 def _find_links(paragraph: Any) -> Iterator[_Link]:
-    from docx.text.run import Run
-
-    runs, text = paragraph._p.xpath(_RUNS), ""
-    for found, some in groupby(runs, lambda run: run.xpath("ancestor::w:hyperlink")):
-        inside = [Run(each, paragraph) for each in some]
-        words = re.sub(r"\s", " ", "".join(run.text for run in inside))
+    text = ""
+    for found, some in groupby(_runs(paragraph), lambda x: x._r.xpath("ancestor::w:hyperlink")):
+        words = re.sub(r"\s", " ", "".join(run.text for run in some))
         if found and words.strip():
             bare = found[0].makeelement(found[0].tag, found[0].attrib, found[0].nsmap)
-            yield _Link(bare, inside[0]._r.rPr, text, words.strip())
+            yield _Link(bare, text, words.strip())
         text += words
 
 
-def _letters(text: str, links: Sequence[_Link]) -> list[tuple[str, _Link | None, str]]:
+def _letters(text: str, links: Sequence[_Link]) -> list[_Letter]:
     """Each with the marks of the emphasis that it is in, and with the link, which is where its words are."""
-    parts = _EMPHASIS.findall(_NOT_IN_XML.sub("", text))
-    letters: list[Any] = [(mark, None, x) for mark, strong, plain in parts for x in strong or plain]
-    plain, found = "".join(each for *_, each in letters), []
+    letters = list[_Letter]()
+    for mark, strong, within, inner, *plain in _EMPHASIS.findall(_NOT_IN_XML.sub("", text)):
+        words = strong.replace("\\*", "*") or inner or "".join(plain)
+        letters += [_Letter(mark or within, None, each) for each in words]
+    plain, found = "".join(each.text for each in letters), []
     for link in links:
         for match in re.finditer(rf"(?<!\w){re.escape(link.words)}(?!\w)", plain):
             before = zip(link.before[::-1], plain[: match.start()][::-1], strict=False)
             found.append((-len([*takewhile(lambda x: x[0] == x[1], before)]), match.span(), link))
     # Of several places the one that most of the same stands before.
     for _, (start, end), link in sorted(found, key=lambda each: each[0]):
-        if link not in (taken := [each for _, each, _ in letters]) and not any(taken[start:end]):
-            letters[start:end] = [(mark, link, each) for mark, _, each in letters[start:end]]
+        if link not in (taken := [each.link for each in letters]) and not any(taken[start:end]):
+            letters[start:end] = [x._replace(link=link) for x in letters[start:end]]
     return letters
 
 

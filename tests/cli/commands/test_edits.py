@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 
 import pytest
 from tests.cli.inside import Inside
@@ -52,6 +54,19 @@ def test_what_changed_is_written_in_the_form_that_the_ending_names(
     assert inside("export", "last", "a", "--changes", "a.md").sentence.startswith("give one run")
     refused = inside("export", "last", "--changes", "a.txt").sentence
     assert refused == "a.txt is none of .patch, .diff, .md and .docx; name one of those"
+
+
+@pytest.mark.skipif(shutil.which("patch") is None, reason="patch is not installed")
+@pytest.mark.parametrize("end", ["", "\n", "  \n\n"])
+def test_a_patch_fits_the_draft_as_its_file_has_it(inside: Inside, end: str) -> None:
+    draft = inside.folder / "draft.md"
+    draft.write_text(f"\nIt fell over. Nobody knows why.{end}")
+    assert inside("run", "Improve it.", "--draft", "draft.md", *ECHO.split(), "-q").status == 0
+    assert inside("export", "last", "--changes", "a.patch").status == 0
+    assert "LF" in inside("export", "--help").out
+    subprocess.run(["patch", "-s", "draft.md", "a.patch"], cwd=inside.folder, check=True)
+    text = inside("show", "last", "--text").out.strip()
+    assert draft.read_text() == f"\n{text}{end}"
 
 
 def test_a_run_goes_on_and_is_forked_with_its_document(inside: Inside, letter: str) -> None:

@@ -196,7 +196,7 @@ def as_object(row: RunRow, result: Result) -> dict[str, Any]:
     "Files",
     option("--site DIR", "Write a list of runs and a page for each there, for any web server."),
     option("--force", "Write into a folder that is not empty."),
-    option("--changes FILE", "What changed, as suggestions: .patch, .md (CriticMarkup), .docx."),
+    option("--changes FILE", "Changes as suggestions: .patch (for LF), .md (CriticMarkup), .docx."),
     option("--patch", "Print what a research run changed, for `git apply`."),
     option("--branch NAME", "Commit what a research run changed, to a new branch on HEAD."),
 )
