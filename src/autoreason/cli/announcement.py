@@ -40,7 +40,9 @@ PACED_BY = 10
 """Calls from which on a run says how long a call takes."""
 
 
-def announce(prepared: PreparedRun[Any], *, named: bool, declined: bool) -> list[tuple[str, str]]:
+def announce(
+    prepared: PreparedRun[Any], *, named: bool, declined: bool = False
+) -> list[tuple[str, str]]:
     """Rows with labels; `named` says that a model was chosen, `declined` that a brief sets no limits."""
     from autoreason.run.experience import find_experience
 
