@@ -78,6 +78,7 @@ _MODULES = {
     **dict.fromkeys(("advise", "judge", "compare", "certify", "rate"), "judging"),
     **dict.fromkeys(("audit", "simulate", "lab"), "experiments"),
     **dict.fromkeys(("models", "prompts", "doctor"), "setup"),
+    **dict.fromkeys(("skill", "mcp"), "agents"),
 }
 """Where commands are that have no module of their own."""
 _NAMES = [*(name for section in SECTIONS.values() for name in section), *OTHERS]

@@ -1,16 +1,44 @@
-"""`autoreason mcp`: a server that a coding agent starts."""
+"""What a coding agent needs to use autoreason: a skill, put where it looks, and a server that it starts."""
 
 from __future__ import annotations
 
 import sys
 from decimal import Decimal
+from pathlib import Path
 
 import click
 
-from autoreason.cli.command import Command
-from autoreason.cli.options import field_option, group
+from autoreason.agents import skill as agents
+from autoreason.cli.command import Answer, Command, Group
+from autoreason.cli.options import field_option, group, option
 from autoreason.errors import InvalidInput
+from autoreason.files import home_folder
 from autoreason.settings import Budget, limit_remedy
+
+
+@click.group(cls=Group)
+def skill() -> None:
+    """Let a coding agent use autoreason, with its own model."""
+
+
+@skill.command(shares="as_json")
+@group(
+    "Where",
+    option(f"--for {'|'.join(agents.PROGRAMS)}", "The program.", name="program", default="other"),
+    option("--project", "In this folder, not in your home folder."),
+    option("--force", "Replace files that are not as they are here."),
+)
+def install(program: str, project: bool, force: bool) -> Answer:
+    """Write the skill, and what it needs, to where the program looks; other is .agents/skills."""
+    folder = Path() if project else home_folder()
+    files = [str(path) for path in agents.install(program, folder, force=force)]
+    return Answer({"files": files}, files, [f"autoreason: {agents.THEN[program]}"])
+
+
+@skill.command()
+def show() -> None:
+    """Print the skill, for any agent."""
+    click.echo((agents.SKILL / "SKILL.md").read_text("utf-8"), nl=False)
 
 
 @click.command(cls=Command, shares="journal")
