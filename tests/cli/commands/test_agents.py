@@ -1,4 +1,4 @@
-"""`skill` and `mcp`: what a coding agent needs, written where it looks or shown; and what of a server is no protocol."""
+"""`skill` and `mcp`: what a coding agent needs is written or shown, and a server starts where it can."""
 
 from __future__ import annotations
 
