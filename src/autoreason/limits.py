@@ -170,6 +170,10 @@ def _bounds(groups: dict[str, str], unit: str) -> tuple[int | None, int | None]:
     """The fewest and the most that a quantity says; neither where that is not clear."""
     low, high = _number(groups["low"]), _number(groups.get("high", "0"))
     negated, about = "no" in groups, "about" in groups
+    if not groups["low"][0].isdigit():
+        # “two to three hundred” are not two.
+        times = _load_grammar()["scales"].get(groups.get("high", "").lower().split(" ")[-1], 1)
+        low = low * times if low * times < high else low
     if {"up", "down"} & groups.keys():
         is_least = ("up" in groups) != negated
         bound = low if negated else low + 1 if is_least else low - 1
