@@ -328,9 +328,12 @@ def test_emphasis_that_changed_with_its_sentence_can_be_rejected(tmp_path: Path)
 def test_what_is_not_installed_or_cannot_be_read_is_said_in_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for content in ("no document", ""):
-        broken = tmp_path / "broken.docx"
-        broken.write_text(content)
+    broken = tmp_path / "broken.docx"
+    bare = docx.Document()
+    bare.element.remove(bare.element.body)
+    bare.save(str(broken))
+    for content in (broken.read_bytes(), b"no document", b""):
+        broken.write_bytes(content)
         with pytest.raises(
             InvalidInput, match=r"broken\.docx is damaged, empty or no Word file; .* save"
         ):

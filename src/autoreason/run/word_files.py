@@ -74,7 +74,10 @@ def _open(path: Path | None) -> Any:
     from docx import Document
 
     try:
-        return Document(str(path) if path else None)
+        document = Document(str(path) if path else None)
+        # Where it has no body, this raises.
+        len(document.paragraphs)
+        return document
     except Exception:
         why = "damaged, empty or no Word file" if path and path.exists() else "not there"
         raise InvalidInput(f"{path} is {why}; check its name, or save it again as .docx") from None
