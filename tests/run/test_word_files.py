@@ -345,3 +345,9 @@ def test_what_is_not_installed_or_cannot_be_read_is_said_in_one_sentence(
         files.check_output(tmp_path / "out.docx")
     with pytest.raises(InvalidInput, match=r"; `pandoc \S+/out.odt -o \S+/out.docx` converts"):
         files.check_output(tmp_path / "out.odt")
+
+
+def test_lines_that_end_early_stay_lines(tmp_path: Path) -> None:
+    write_word_file("Jane Doe  \n12 High Street\nLeeds", tmp_path / "out.docx", None)
+    (paragraph,) = docx.Document(str(tmp_path / "out.docx")).paragraphs
+    assert paragraph.text == "Jane Doe\n12 High Street\nLeeds"

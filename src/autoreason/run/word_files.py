@@ -118,7 +118,7 @@ def _replace(document: Any, text: str, *, tracked: bool = False) -> Iterator[str
     there = [(p, split_blocks(line)[0]) for p in document.paragraphs if (line := _to_markdown(p))]
     models = {block.kind: paragraph for paragraph, block in reversed(there)}
     paragraphs, last, body = iter(there), None, document.element.body
-    for one, other in pair([block for _, block in there], split_blocks(text)):
+    for one, other in pair([block for _, block in there], split_blocks(text, "\n")):
         paragraph = next(paragraphs)[0] if one.kind else document.add_paragraph()
         if not one.kind:
             model, style = models.get(other.kind), _STYLES.get(other.kind)
