@@ -301,7 +301,9 @@ def _read_date(found: re.Match[str], text: str) -> Iterator[_Read]:
         unsure = "?" if part["s"] == "/" and int(day) < 13 > int(month) and day != month else ""
         month, day = (day, month) if int(month) > 12 else (month, day)
     if not month.isdigit():
-        if (month.islower() and language in ("en", "de")) or not (day or year or part["in"]):
+        # `de sept` says a number, unless a point follows.
+        said = part["in"] and (found[0][-1] == "." or month not in _tables()[language])
+        if (month.islower() and language in ("en", "de")) or not (day or year or said):
             return
         month = _look_up("months", month)
     if 1 <= int(month) <= 12 and 1 <= int(day or 1) <= 31:
