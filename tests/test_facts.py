@@ -53,6 +53,8 @@ def test_a_fact_is_the_same_however_it_is_written(sentence: str) -> None:
         "**Primary Channel:** talks\n\n# The Last Harbour\n\n- Bring a chair",
         "Adieu, liebe Langeweile",
         "Wenn Sie Fragen zur Rechnung haben, rufen Sie die Verwaltung an. Im Anhang ist der Vertrag.",
+        "It is half a million euros and several thousand dollars for a million thanks.",
+        "Das sind ein paar tausend Euro, nicht Millionen Euro und keine halbe Million Euro.",
         "We may come, and March on as you like; the march of time is for all of you.",
     ],
 )
@@ -76,6 +78,9 @@ def test_what_only_looks_like_a_fact_is_none(text: str) -> None:
         ("I asked Dr. Anna Schmidt for it.", "SCHMIDT'S word is needed for it."),
         ("Run `tally --all` for it.", "Run tally with --all for it."),
         ("Run `x=1` for it.", "Run `x = 1` for it."),
+        ("It is half a million euros for you.", "It is 500,000 euros for you."),
+        ("It is a thousand times for you, the best of it.", "It is the best of it for you."),
+        ("Es sind mehrere tausend Euro für die Gäste.", "Es sind Tausende Euro für die Gäste."),
         ("C'est une facture de sept cents euros.", "C'est une facture de 700 euros."),
         ("C'est une équipe de sept personnes.", "Sept personnes pour une équipe."),
         ("C'est ouvert en sept. pour vous.", "C'est ouvert pour vous en septembre."),

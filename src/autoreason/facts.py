@@ -333,7 +333,9 @@ def _read_number(found: re.Match[str], text: str) -> Iterator[_Read]:
         numerals = tables[language_of(text)]
         number, length = _first_number(digits, numerals, text.endswith("etween ", 0, found.start()))
         # Alone they are an article, and thanks.
-        if number == 1 or (digits.lower() in numerals and not number % 1000):
+        thanks = digits.lower() in numerals and not number % 1000
+        exact = unit and pattern("exact").search(text, max(found.start() - 20, 0), end)
+        if number == 1 or (thanks and not exact):
             return
         if length < len(digits):
             scale, tail, unit, end = "", "", "", found.start("digits") + length
