@@ -170,6 +170,9 @@ def _stated(text: str) -> dict[str, set[str]]:
     stated |= {"links": set(), **dict.fromkeys(_FIGURES, figures)}
     for word in pattern("one").findall(text):
         figures |= _forms(f"1 {_look_up('units', word)}") - {"1"}
+    numerals = _tables()[language_of(text)]
+    for run in pattern("compound", tuple(numerals)).findall(text):
+        figures |= _forms(str(_first_number(run, numerals, between=False)[0]), stated=True)
     for fact in find_facts(text):
         for last, firsts in _last_names(fact).items():
             forms = _forms(last, stated=True) if fact.kind in _FIGURES else {last}
@@ -201,6 +204,8 @@ def _forms(value: str, *, stated: bool = False) -> set[str]:
         always, _, exact = each.partition(" ")
         found |= {each, f"{always} *"} if stated else {each, always} if exact else {f"{always} *"}
     (number, _, unit), made_of = value.partition(" "), _tables()["made_of"]
+    # Meters may be millions.
+    found |= {f"{_plain(number, 6)} *"} if unit == "m" else set()
     while number.isdigit() and unit in made_of:
         times, unit = made_of[unit]
         found.add(f"{(number := str(times * int(number)))} {unit}")
@@ -335,7 +340,7 @@ def _read_number(found: re.Match[str], text: str) -> Iterator[_Read]:
         # Alone they are an article, and thanks.
         thanks = digits.lower() in numerals and not number % 1000
         exact = unit and pattern("exact").search(text, max(found.start() - 20, 0), end)
-        if number == 1 or (thanks and not exact):
+        if number == 1 or (thanks and not exact) or (tail[:1] == "-" and not unit):
             return
         if length < len(digits):
             scale, tail, unit, end = "", "", "", found.start("digits") + length
