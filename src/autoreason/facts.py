@@ -339,7 +339,7 @@ def _read_number(found: re.Match[str], text: str) -> Iterator[_Read]:
         number, length = _first_number(digits, numerals, text.endswith("etween ", 0, found.start()))
         # Alone they are an article, and thanks.
         thanks = digits.lower() in numerals and not number % 1000
-        exact = unit and pattern("exact").search(text, max(found.start() - 20, 0), end)
+        exact = pattern("exact").search(text, found.start() - 20, end)
         if number == 1 or (thanks and not exact) or (tail[:1] == "-" and not unit):
             return
         if length < len(digits):
@@ -400,11 +400,12 @@ def _read_quote(found: re.Match[str], text: str) -> Iterator[_Read]:
 
 def _read_name(found: re.Match[str], text: str) -> Iterator[_Read]:
     words = list(pattern("capital").finditer(found.string, *found.span()))
-    formed = [word for word in words if pattern("inner").match(word[0])]
+    formed, first = [word for word in words if pattern("inner").match(word[0])], list[str]()
     if not found["titled"]:
         before = found.string[max(found.start() - 12, 0) : found.start()]
         if pattern("start").search(before) and words[0] not in formed:
-            words = words[1:]
+            signed = pattern("signed").match(found.string, found.start() - 2)
+            first, words = [words[0][0].casefold()] * bool(signed), words[1:]
         # German nouns have capitals too: two in a row are a name unless they are an amount of something.
         lonely = sum(len(word[0]) > 2 for word in words) < 2 or re.search(" [a-z]", found[0])
         # Without a common word it may be German as well.
@@ -417,8 +418,8 @@ def _read_name(found: re.Match[str], text: str) -> Iterator[_Read]:
     # What a text has without a capital is no name.
     common = _words(found.string)
     if named := [low for low in long if low not in common and low not in _tables()["no_names"]]:
-        value = "\t".join(" ".join(_stems(name)) for name in reversed(named))
-        yield "names", value, words[0].start(), words[-1].end()
+        value = "\t".join(" ".join(_stems(name)) for name in [*reversed(named), *first])
+        yield "names", value, found.start() if first else words[0].start(), words[-1].end()
 
 
 def _read_phone(found: re.Match[str], _: str) -> Iterator[_Read]:
