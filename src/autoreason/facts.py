@@ -170,6 +170,9 @@ def _stated(text: str) -> dict[str, set[str]]:
     stated |= {"links": set(), **dict.fromkeys(_FIGURES, figures)}
     for word in pattern("one").findall(text):
         figures |= _forms(f"1 {_look_up('units', word)}") - {"1"}
+    numerals = _tables()[language_of(text)]
+    for run in pattern("compound", tuple(numerals)).findall(text):
+        figures |= _forms(str(_first_number(run, numerals, between=False)[0]), stated=True)
     for fact in find_facts(text):
         for last, firsts in _last_names(fact).items():
             forms = _forms(last, stated=True) if fact.kind in _FIGURES else {last}
@@ -201,6 +204,8 @@ def _forms(value: str, *, stated: bool = False) -> set[str]:
         always, _, exact = each.partition(" ")
         found |= {each, f"{always} *"} if stated else {each, always} if exact else {f"{always} *"}
     (number, _, unit), made_of = value.partition(" "), _tables()["made_of"]
+    # Meters may be millions.
+    found |= {f"{_plain(number, 6)} *"} if unit == "m" else set()
     while number.isdigit() and unit in made_of:
         times, unit = made_of[unit]
         found.add(f"{(number := str(times * int(number)))} {unit}")
@@ -301,7 +306,9 @@ def _read_date(found: re.Match[str], text: str) -> Iterator[_Read]:
         unsure = "?" if part["s"] == "/" and int(day) < 13 > int(month) and day != month else ""
         month, day = (day, month) if int(month) > 12 else (month, day)
     if not month.isdigit():
-        if (month.islower() and language in ("en", "de")) or not (day or year or part["in"]):
+        # `de sept` says a number, unless a point follows.
+        said = part["in"] and (found[0][-1] == "." or month not in _tables()[language])
+        if (month.islower() and language in ("en", "de")) or not (day or year or said):
             return
         month = _look_up("months", month)
     if 1 <= int(month) <= 12 and 1 <= int(day or 1) <= 31:
@@ -331,7 +338,9 @@ def _read_number(found: re.Match[str], text: str) -> Iterator[_Read]:
         numerals = tables[language_of(text)]
         number, length = _first_number(digits, numerals, text.endswith("etween ", 0, found.start()))
         # Alone they are an article, and thanks.
-        if number == 1 or (digits.lower() in numerals and not number % 1000):
+        thanks = digits.lower() in numerals and not number % 1000
+        exact = pattern("exact").search(text, found.start() - 20, end)
+        if number == 1 or (thanks and not exact) or (tail[:1] == "-" and not unit):
             return
         if length < len(digits):
             scale, tail, unit, end = "", "", "", found.start("digits") + length
@@ -391,11 +400,12 @@ def _read_quote(found: re.Match[str], text: str) -> Iterator[_Read]:
 
 def _read_name(found: re.Match[str], text: str) -> Iterator[_Read]:
     words = list(pattern("capital").finditer(found.string, *found.span()))
-    formed = [word for word in words if pattern("inner").match(word[0])]
+    formed, first = [word for word in words if pattern("inner").match(word[0])], list[str]()
     if not found["titled"]:
         before = found.string[max(found.start() - 12, 0) : found.start()]
         if pattern("start").search(before) and words[0] not in formed:
-            words = words[1:]
+            signed = pattern("signed").match(found.string, found.start() - 2)
+            first, words = [words[0][0].casefold()] * bool(signed), words[1:]
         # German nouns have capitals too: two in a row are a name unless they are an amount of something.
         lonely = sum(len(word[0]) > 2 for word in words) < 2 or re.search(" [a-z]", found[0])
         # Without a common word it may be German as well.
@@ -408,8 +418,8 @@ def _read_name(found: re.Match[str], text: str) -> Iterator[_Read]:
     # What a text has without a capital is no name.
     common = _words(found.string)
     if named := [low for low in long if low not in common and low not in _tables()["no_names"]]:
-        value = "\t".join(" ".join(_stems(name)) for name in reversed(named))
-        yield "names", value, words[0].start(), words[-1].end()
+        value = "\t".join(" ".join(_stems(name)) for name in [*reversed(named), *first])
+        yield "names", value, found.start() if first else words[0].start(), words[-1].end()
 
 
 def _read_phone(found: re.Match[str], _: str) -> Iterator[_Read]:
