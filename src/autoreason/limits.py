@@ -153,7 +153,8 @@ def _read(kind: str, match: re.Match[str], brief: str) -> tuple[dict[str, Any], 
     return ({key: (value,) if key in _LISTS else value} if value else {}), kind
 
 
-def _number(said: str) -> int:
+def _read_number(said: str) -> int:
+    """What digits or words say: `1,200`, `two hundred and fifty`."""
     if said[0].isdigit():
         return int(re.sub(r"\D", "", said))
     grammar, total, part = _load_grammar(), 0, 0
@@ -168,7 +169,7 @@ def _number(said: str) -> int:
 
 def _bounds(groups: dict[str, str], unit: str) -> tuple[int | None, int | None]:
     """The fewest and the most that a quantity says; neither where that is not clear."""
-    low, high = _number(groups["low"]), _number(groups.get("high", "0"))
+    low, high = _read_number(groups["low"]), _read_number(groups.get("high", "0"))
     negated, about = "no" in groups, "about" in groups
     if not groups["low"][0].isdigit():
         # “two to three hundred” are not two.

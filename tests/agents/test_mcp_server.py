@@ -175,7 +175,7 @@ async def test_what_cannot_be_used_is_refused_in_a_sentence_that_tells_nothing_e
                 ),
                 ("`rounds` is 1001; give", "refine", SHORT | {"rounds": 1001}),
                 ("`limits`: `keep` must be", "refine", SHORT | {"limits": {"keep": 3}}),
-                ("one context is no panel; name `judge_models`", "judge", ONE_CONTEXT),
+                ("one context is not a panel; name `judge_models`", "judge", ONE_CONTEXT),
                 ("`rounds` must be a whole number", "refine", SHORT | {"rounds": "two"}),
                 ("unknown argument `max_words`; known are", "refine", SHORT | {"max_words": 9}),
                 ("unknown key `max_word`", "refine", SHORT | {"limits": {"max_word": 9}}),

@@ -355,7 +355,7 @@ class PreparedRun(Struct, Generic[R_co], frozen=True, kw_only=True):
         """The same run where a single context answers, which it says; refused where that has nothing but judges."""
         models = self.settings.models
         if models.outside() and not models.author:
-            raise InvalidInput("one context is no panel; name `judge_models` of a provider")
+            raise InvalidInput("one context is not a panel; name `judge_models` of a provider")
         models = replace(models, hosts=dict.fromkeys(models.outside(), "one context"))
         return replace(self, settings=replace(self.settings, models=models))
 
