@@ -470,7 +470,7 @@ def _json(text: bytes) -> dict[str, Any]:
 
 async def _read(process: Process, stream: asyncio.StreamReader | None) -> bytes:
     found = bytearray()
-    while stream and len(found) <= _MAX_OUTPUT:
+    while stream:
         try:
             chunk = await asyncio.wait_for(stream.read(1 << 16), _LAST_WORDS)
         except TimeoutError:
@@ -478,9 +478,14 @@ async def _read(process: Process, stream: asyncio.StreamReader | None) -> bytes:
                 continue
             break
         if not chunk:
-            return bytes(found)
-        found += chunk
-    _kill(process)
+            break
+        if len(found) <= _MAX_OUTPUT:
+            found += chunk
+        elif process.returncode is None:
+            # Its end is seen once all that it wrote is read.
+            _kill(process)
+        else:
+            break
     return bytes(found)
 
 

@@ -162,13 +162,16 @@ async def _work() -> None:
     await asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), commands
     )
-    worker = CellWorker(msgspec.json.decode(await reader.readline(), type=Opening))
+    if not (opening := await reader.readline()):
+        return
+    worker = CellWorker(msgspec.json.decode(opening, type=Opening))
     tasks: set[asyncio.Task[None]] = set()
 
     async def run(sent: SentCell) -> None:
         data = _line((sent.run, await worker.run(sent)))
-        while data:
-            data = data[os.write(replies, data) :]
+        with suppress(BrokenPipeError):
+            while data:
+                data = data[os.write(replies, data) :]
 
     while data := await reader.readline():
         if data == _STOP:
