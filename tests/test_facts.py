@@ -106,6 +106,7 @@ def test_what_only_looks_like_a_fact_is_none(text: str) -> None:
         ("It is between forty and one hundred and ten for you.", "It is 40 to 110 for you."),
         ("From £3-4m to €5m–€6m for you.", "From £3-4 million to €5 million–€6 million for you."),
         ("Two hundred and fifty-odd came for it.", "Some 250 came for it."),
+        ("Wir haben 3 einfache Regeln für uns.", "Wir haben drei einfache Regeln für uns."),
         ("So said President Emmanuel Macron of France.", "So said Emmanuel Macron of France."),
         ("So said Anna Maria Schmidt of Bonn.", "So said Professor Anna Schmidt of Bonn."),
         ("So said Johann Wolfgang von Goethe.", "So said Goethe, Johann’s son."),

@@ -359,6 +359,20 @@ def _read_number(found: re.Match[str], text: str) -> Iterator[_Read]:
         yield "money" if money else "dates" if year else "numbers", value, found.start(), end
 
 
+def find_numerals(text: str) -> Iterator[tuple[int, int, int]]:
+    """Numbers in words of any of the languages: where each stands, and what it says."""
+    tables, low, found, end = _tables(), text.lower(), dict[int, tuple[int, int]](), 0
+    for values in (tables[language] for language in tables["common"]):
+        at, some = 0, tuple(word for word in values if word in low)
+        while some and (run := pattern("alone", some).search(text, at)):
+            number, length = _first_number(run[0], values, text.endswith("etween ", 0, run.start()))
+            at = run.start() + length
+            found[run.start()] = max((at, number), found.get(run.start(), (0, 0)))
+    for start, (at, number) in sorted(found.items()):
+        if start >= end:
+            yield start, (end := at), number
+
+
 def _first_number(run: str, values: dict[str, int], between: bool) -> tuple[int, int]:
     """The first number that words in a row say, and how long it is."""
     parts = list[tuple[int, str, int]]()
@@ -367,8 +381,8 @@ def _first_number(run: str, values: dict[str, int], between: bool) -> tuple[int,
         while new in _ROUND and not by and parts and parts[-1][0] < new:
             part, joined, _ = parts.pop()
             times += part
-            # `five hundred and two thousand` are two numbers after `between`.
-            if joined == "and" and part < 10 and new == 1000 and between:
+            # `five hundred and two thousand` are two numbers after `between`, `cincuenta y trescientos` always.
+            if part < 10 and joined and (new == 100 or (joined == "and" and between)):
                 break
         new *= times or 1
         old = parts[-1][0] if parts else 0

@@ -17,6 +17,7 @@ from msgspec.structs import asdict
 
 from autoreason.contract import CODE_BLOCK, COUNTED, Contract
 from autoreason.errors import InvalidInput
+from autoreason.facts import find_numerals, language_of
 from autoreason.sentences import hide_points
 
 _QUOTED = re.compile(
@@ -51,10 +52,6 @@ def _load_grammar() -> dict[str, Any]:
     import tomllib
 
     words = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-    for name in ("numbers", "scales"):
-        words[name] = {each: int(n) for n, said in words[name].items() for each in said.split("|")}
-        words[name.upper()] = "|".join(sorted(words[name], key=len, reverse=True))
-    words["MANY"] = "|".join(each for each, n in words["numbers"].items() if n > 1)
     for name in ("units", "bounds", "after", "languages"):
         words[name.upper()] = "|".join(f"(?P<{x}>{y})" for x, y in words[name].items())
     words["phrases"] = {x: rf"(?<![\w$€£])(?:{y})(?!\w)" for x, y in words["phrases"].items()}
@@ -92,6 +89,7 @@ def read_limits(brief: str) -> tuple[Limit, ...]:
     """The limits that a brief states, and what looks like one, in the order of the brief."""
     text, found, grammar = brief[:_MOST_READ], list[Limit](), _load_grammar()
     masked = _QUOTED.sub(lambda x: f"{x[0][0]}{'¤' * (len(x[0]) - 2)}{x[0][-1]}", text)
+    masked, numbers = _hide_numbers(masked)
     phrases = [
         (kind, each)
         for kind, hint in grammar["hints"].items()
@@ -114,7 +112,7 @@ def read_limits(brief: str) -> tuple[Limit, ...]:
     for kind, match in phrases:
         (start, end), at = match.span(), bisect_right(starts, match.start())
         first, last = max(start - _LONGEST, starts[at - 1]), min(end + _LONGEST, starts[at])
-        keys, called = _read(kind, match, brief)
+        keys, called = _read(kind, match, brief, numbers)
         before = own.sub(r"\1 text", read_line(first, start))
         after, rest = masked[end:last].strip("*_ \n"), f"{masked[:first].strip()}>{masked[end:]}"
         sign = _judge(of=called, before=before, after=after, rest=rest)
@@ -129,12 +127,18 @@ def read_limits(brief: str) -> tuple[Limit, ...]:
     return tuple(sorted(clear, key=lambda each: each.start))
 
 
-def _read(kind: str, match: re.Match[str], brief: str) -> tuple[dict[str, Any], str]:
+def _read(
+    kind: str, match: re.Match[str], brief: str, numbers: dict[int, int]
+) -> tuple[dict[str, Any], str]:
     """The keys of the contract that a phrase gives if it is a limit, and what the rules call it."""
     groups = {x.removeprefix("after_"): y for x, y in match.groupdict().items() if y}
     if kind == "quantity":
         unit = next((x for x in (*COUNTED, "other") if x in groups), "items")
-        bounds = zip(("min", "max"), _bounds(groups, unit), strict=True)
+        if groups.get("other", "").startswith("phrase") and language_of(brief) == "fr":
+            unit = "sentences"
+        said = [(match.end(x), groups.get(x, "")) for x in ("low", "high")]
+        low, high = (numbers.get(at) or int(re.sub(r"\D", "", x) or bool(x)) for at, x in said)
+        bounds = zip(("min", "max"), _bounds(groups, unit, low, high), strict=True)
         keys = {f"{x}_{unit}": n for x, n in bounds if n}
         called = "stated" if _STATED & groups.keys() else "bare" if keys else "unclear"
         called = " ".join([unit, *(groups.keys() & {"listed", "dash"}), called])
@@ -153,27 +157,26 @@ def _read(kind: str, match: re.Match[str], brief: str) -> tuple[dict[str, Any], 
     return ({key: (value,) if key in _LISTS else value} if value else {}), kind
 
 
-def _read_number(said: str) -> int:
-    """What digits or words say: `1,200`, `two hundred and fifty`."""
-    if said[0].isdigit():
-        return int(re.sub(r"\D", "", said))
-    grammar, total, part = _load_grammar(), 0, 0
-    numbers, scales = grammar["numbers"], grammar["scales"]
-    for word in re.split(r"[\s-]+", said.lower()):
-        one = numbers.get(word, word in ("a", "an"))
-        part = (part or 1) * scales[word] if word in scales else part + one
-        if scales.get(word) == 1000:
-            total, part = total + part, 0
-    return total + part
+def _hide_numbers(text: str) -> tuple[str, dict[int, int]]:
+    """The text with ⁿ for the letters of numbers above one, and what these are, by where they end."""
+    numbers = dict[int, int]()
+    for start, end, number in find_numerals(text):
+        round_one = _compile("ROUND").search(text, max(start - _FEW, 0), end)
+        if number > 1 and not (round_one and round_one["vague"]):
+            start -= len(round_one["a"]) if round_one else 0
+            numbers[end] = number
+            text = f"{text[:start]}{'ⁿ' * (end - start)}{text[end:]}"
+    return text, numbers
 
 
-def _bounds(groups: dict[str, str], unit: str) -> tuple[int | None, int | None]:
+def _bounds(
+    groups: dict[str, str], unit: str, low: int, high: int
+) -> tuple[int | None, int | None]:
     """The fewest and the most that a quantity says; neither where that is not clear."""
-    low, high = _read_number(groups["low"]), _read_number(groups.get("high", "0"))
     negated, about = "no" in groups, "about" in groups
-    if not groups["low"][0].isdigit():
+    if not re.search(r"\d", groups["low"] + groups.get("high", "")):
         # “two to three hundred” are not two.
-        times = _load_grammar()["scales"].get(groups.get("high", "").lower().split(" ")[-1], 1)
+        times = next(x for x in (1000, 100, 1) if high % x == 0)
         low = low * times if low * times < high else low
     if {"up", "down"} & groups.keys():
         is_least = ("up" in groups) != negated
