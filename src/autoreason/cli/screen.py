@@ -96,8 +96,7 @@ class Screen(View):
 
 
 def draw(live: Live, console: Console) -> Group:
-    plain = console.options.ascii_only
-    spins = _PLAIN_SPIN if plain else _SPIN
+    spins = _PLAIN_SPIN if console.options.ascii_only else _SPIN
     spin = spins[int(live.clock() * _SPINS_A_SECOND) % len(spins)]
     story = live.story
     rounds = story.settings is not None and story.writes == "text" and is_contest(story)
@@ -225,7 +224,6 @@ def _rounds_view(live: Live, console: Console, spin: str) -> list[Text]:
 def _header(live: Live, width: int) -> Text:
     story, settings = live.story, live.story.settings
     assert settings is not None
-    assert story.task is not None
     parts = [*describe_spending(story, live.spent), describe_time(live.elapsed, story)]
     if story.passes:
         parts.append(f"round {story.passes[-1].number} of {settings.passes}")
@@ -364,8 +362,7 @@ def _votes(live: Live, stage: str, usual: int) -> str:
     firsts = Counter(each.ranking[0] for each in ballots if each.ranking and stage == REVIEW)
     so_far = ", ".join(f"{n} for {name_text(name)}" for name, n in firsts.most_common())
     votes = f"{len(ballots)} of {max(usual, len(seats))}{f': {so_far}' if so_far else ''}"
-    waits = _waiting(live, calls)
-    return f"{votes}; {waits}" if waits else votes
+    return "; ".join(filter(None, (votes, _waiting(live, calls))))
 
 
 def _asked(live: Live, role: str, under: str = "") -> list[Call]:

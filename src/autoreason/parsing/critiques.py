@@ -119,8 +119,7 @@ def _find(parts: list[str], text: str) -> list[tuple[int, int]]:
 
 
 def _plain(text: str) -> str:
-    bare = text.translate(_SAME)
-    return " ".join(bare.translate(_WITHOUT_MARKS).split())
+    return " ".join(text.translate(_SAME).translate(_WITHOUT_MARKS).split())
 
 
 def _squeezed(text: str) -> str:
@@ -136,8 +135,7 @@ def _words(text: str) -> list[str]:
 def _stem(word: str) -> str:
     for ending in ("ing", "ed", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= _STEM // 2:
-            word = word.removesuffix(ending)
-            break
+            return word.removesuffix(ending)[:_STEM]
     return word[:_STEM]
 
 
@@ -194,7 +192,6 @@ _PROGRAM_WORDS = (
     " contain string array program code python none correct handle"
 )
 _COMMON = frozenset(map(_stem, _PROGRAM_WORDS.split()))
-
 
 _CITATION = re.compile(r"\br[0-9a-f]{10}\b")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")

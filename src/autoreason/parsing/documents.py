@@ -360,9 +360,7 @@ def find_additions(text: str, *sources: str) -> tuple[str, ...]:
     parts = re.split(r"(?<=[.!?:;])\s+|\n", text)
     sentences = (part.strip() for part in parts if re.search(r"\w", part))
     return tuple(
-        sentence
-        for sentence in sentences
-        if not any(_remains_of(paragraph, _words(sentence)) for paragraph in paragraphs)
+        each for each in sentences if not any(_remains_of(p, _words(each)) for p in paragraphs)
     )
 
 

@@ -373,7 +373,6 @@ JOBS: Mapping[type, type[JobType]] = {
 }
 """Whose fields the options are besides those of `Settings`: there they have their sentences and defaults."""
 
-
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -437,7 +436,6 @@ def door(**defaults: object) -> Callable[[Callable[P, K]], Door[P, K]]:
 
 def verb(**defaults: object) -> Callable[[Callable[P, Coroutine[Any, Any, R]]], Verb[P, R]]:
     """A verb from an asynchronous function."""
-
     return lambda function: _build(function, checked(function), defaults)
 
 
@@ -541,15 +539,9 @@ def _signature(function: Callable[..., Any], defaults: Mapping[str, object]) -> 
         usual = {name: doc.default for name, doc in docs.items() if name != "budget"}
         hints = read_hints(options)
         for name in sorted(hints, key=RunHooks.__annotations__.__contains__):
-            default, hint = defaults.get(name, usual.get(name)), hints[name]
-            parameters.append(
-                inspect.Parameter(
-                    name,
-                    inspect.Parameter.KEYWORD_ONLY,
-                    default=default,
-                    annotation=hint | None if default is None else hint,
-                )
-            )
+            default, kind = defaults.get(name, usual.get(name)), inspect.Parameter.KEYWORD_ONLY
+            hint = hints[name] | None if default is None else hints[name]
+            parameters.append(inspect.Parameter(name, kind, default=default, annotation=hint))
     return inspect.Signature(parameters, return_annotation=returns)
 
 

@@ -122,10 +122,8 @@ def admit(
         detail = "; ".join(each.message for each in broken)
         event = drop(reason="contract", detail=detail, violations=broken, text=written.text)
     else:
-        words = count_words(written.text)
-        event = events.CandidateReady(
-            number=number, slot=slot, words=words, fresh=fresh, **written._asdict()
-        )
+        about = written._asdict() | {"words": count_words(written.text), "fresh": fresh}
+        event = events.CandidateReady(number=number, slot=slot, **about)
     context.emit(event)
     return event.text if isinstance(event, events.CandidateReady) else ""
 

@@ -41,8 +41,7 @@ async def measure(
     values, fault = [], ""
     for evaluation in range(EVALUATIONS):
         seed = draw(context.settings.seed, sub_key(seeds, evaluation)).getrandbits(31)
-        query = metric.query(sub_key(key, "evaluation", evaluation), text, seed)
-        answer = await context.ask(query)
+        answer = await context.ask(metric.query(sub_key(key, "evaluation", evaluation), text, seed))
         values.append(metric.read(answer))
         fault = fault or metric.fault(answer)
     return values, fault
@@ -230,8 +229,7 @@ async def review(
     async def ask(stage: str, texts: Sequence[events.Incumbent]) -> events.Verdict | None:
         """Every judge is asked, and ties go to the latest."""
         named = {each.name: each.text for each in reversed(texts)}
-        reference = incumbents[0].text
-        panels.append(Panel(context, stage, named, seats, code=code, reference=reference))
+        panels.append(Panel(context, stage, named, seats, code=code, reference=incumbents[0].text))
         return await panels[-1].run()
 
     ranked = finalists

@@ -529,6 +529,5 @@ def passes_table(passes: Sequence[events.PassDecided]) -> Table:
             margin = "tie" if verdict.tied else str(verdict.margin)
             cast = " + ".join([str(verdict.ballots), *code_voters(verdict)])
             judged = [scores(verdict.scores), margin, percent(verdict.chance), cast]
-        won = each.winner or "inconclusive"
-        rows.append((str(each.number), won, *judged, f"{each.words:,}"))
+        rows.append((str(each.number), each.winner or "inconclusive", *judged, f"{each.words:,}"))
     return Table(columns, rows)

@@ -131,8 +131,7 @@ def find_addition(text: str, sources: Sequence[str]) -> Excess | None:
 def _repeated(context: JobContext, text: str) -> list[re.Match[str]]:
     """Where a text repeats a sentence about its contract that no part of the task has."""
     task = context.task
-    wanted = task.contract.must_include
-    return find_sentences(text, task.sentences(), *_sources(context), *wanted)
+    return find_sentences(text, task.sentences(), *_sources(context), *task.contract.must_include)
 
 
 def _echo(context: JobContext, text: str) -> tuple[Violation, ...]:

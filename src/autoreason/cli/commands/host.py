@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,8 +28,6 @@ _OF_RUN = [
     for each in run_command.params
     if each.name not in _NOT_HERE and each not in run_command.shared
 ]
-
-
 _NAME = option("--name NAME", "What answers, as it calls itself.", name="named", default="agent")
 
 
@@ -138,11 +137,9 @@ def go_on(run: str, output: Path | None, book: Journal) -> int:
         from autoreason.cli.runner import drive_run
         from autoreason.run.recorded import resume
 
-        try:
+        # Another process may be quicker.
+        with suppress(RunLocked):
             return drive_run(partial(resume.aio, run, journal=book), options, end=_show)
-        except RunLocked:
-            # Another process was quicker.
-            pass
     found = recorded_result(book.row(run), book.story(run), book)
     return _show(reported_result(found, book), options)
 
