@@ -124,10 +124,8 @@ def _one_line(live: Live, console: Console, spin: str) -> list[Text]:
     """What has no rounds of its own to show: how far it is, and what it waits for."""
     line = Text.assemble((spin, "cyan"), " ", describe_progress(live))
     waits = filter(None, (_waiting(live, live.calls.values()), live.batch_progress()))
-    return [
-        *line.wrap(console, console.width),
-        *(Text(f"  {each}", style="yellow") for each in waits),
-    ]
+    below = [Text(f"  {each}", style="yellow") for each in waits]
+    return [*line.wrap(console, console.width), *below]
 
 
 # ---- what came of each round -------------------------------------------------------------------
@@ -212,13 +210,8 @@ def _rounds_view(live: Live, console: Console, spin: str) -> list[Text]:
     left = describe_left(live)
     below = [*waits, Text(), _last_line(live), *[Text(capital(left), style="dim")] * bool(left)]
     room = console.height - len(present) - len(below) - 6 - live.stopping
-    return [
-        _header(live, console.width),
-        Text(),
-        *_past(live, room, console.width),
-        *present,
-        *below,
-    ]
+    above = [_header(live, console.width), Text(), *_past(live, room, console.width)]
+    return [*above, *present, *below]
 
 
 def _header(live: Live, width: int) -> Text:

@@ -367,10 +367,8 @@ class JobContext:
 
     def begin(self, text: str) -> tuple[Message, ...]:
         """The messages that begin a conversation about what a text says."""
-        return (
-            Message("system", self.prompts.render("system"), stable=True),
-            Message("user", text, stable=True),
-        )
+        system = Message("system", self.prompts.render("system"), stable=True)
+        return system, Message("user", text, stable=True)
 
     def _records_for(self, role: Role) -> tuple[Message, ...]:
         """What a role is shown of the user's records: nothing that would show an author what judges look at."""

@@ -338,14 +338,9 @@ class ProgramModel:
         self, command: list[str], prompt: str, work: Path, env: Mapping[str, str]
     ) -> Reply:
         """When this ends, so have the program and its children."""
+        pipes: Any = dict.fromkeys(("stdin", "stdout", "stderr"), PIPE)
         start = asyncio.create_subprocess_exec(
-            *command,
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
-            cwd=work,
-            env=env,
-            start_new_session=True,
+            *command, **pipes, cwd=work, env=env, start_new_session=True
         )
         starting = asyncio.ensure_future(start)
         try:

@@ -32,10 +32,8 @@ class Prose:
 
     def places(self, quote: str) -> list[tuple[int, int]]:
         """Where in the text its passages begin and end; empty where it is not in it."""
-        return [
-            (self._positions[start], self._positions[end - 1] + 1)
-            for start, end in self._passages(quote)
-        ]
+        at = self._positions
+        return [(at[start], at[end - 1] + 1) for start, end in self._passages(quote)]
 
     def _passages(self, quote: str) -> list[tuple[int, int]]:
         return _find(_ELLIPSIS.split(_plain(_LINE_NUMBER.sub("", quote))), self._plain)

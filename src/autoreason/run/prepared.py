@@ -451,12 +451,9 @@ def prepare_with(
         from autoreason.run.knowledge_choice import withhold_private
 
         task = withhold_private(task, settings, choice.objects, options.get("pool"))
+    prompts, hooks = choose_prompts(settings, Path(folder) if folder else None), hooks_in(options)
     return PreparedRun(
-        task=task,
-        settings=settings,
-        prompts=choose_prompts(settings, Path(folder) if folder else None),
-        models=choice.objects,
-        hooks=hooks_in(options),
+        task=task, settings=settings, prompts=prompts, models=choice.objects, hooks=hooks
     )
 
 

@@ -524,11 +524,8 @@ def options_class(function: Callable[..., Any]) -> Any:
 def _signature(function: Callable[..., Any], defaults: Mapping[str, object]) -> inspect.Signature:
     """The signature with every option by its name, type and default; those that follow a run come last."""
     hints, plain = read_hints(function), inspect.signature(function)
-    parameters = [
-        each.replace(annotation=hints[each.name])
-        for each in plain.parameters.values()
-        if each.kind is not each.VAR_KEYWORD
-    ]
+    named = [each for each in plain.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    parameters = [each.replace(annotation=hints[each.name]) for each in named]
     returns = hints["return"]
     if hasattr(get_origin(returns) or returns, "run_async"):
         # `PreparedRun[Result]`, or a class below such a one.

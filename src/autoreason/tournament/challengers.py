@@ -250,11 +250,8 @@ async def challenge(
         others = (incumbent, *ranked, *challengers.values())
         if text := admit(context, number, slot, checked, others, listed=listed):
             challengers[slot] = text
-    texts = [
-        each.text
-        for each in revisions.values()
-        if isinstance(each, WrittenText) and not same_text(each.text, incumbent)
-    ]
+    whole = [each.text for each in written if isinstance(each, WrittenText)]
+    texts = [each for each in whole if not same_text(each, incumbent)]
     if not texts or not writes_synthesis(settings):
         # There is nothing to combine, or nothing is to be.
         return challengers

@@ -372,21 +372,15 @@ def _survival(story: Story) -> Survival | None:
     panels = [d for d in decided if d.survival_chance is not None]
     if not panels:
         return None
+    ruled = [d for d in decided if d.winner]
+    # How likely survivals were if judges rank at random; without a panel chance had no part in one.
+    sure = [float(d.survived) if d.survival_chance is None else d.survival_chance for d in ruled]
+    chances = [*map(SurvivalChances, sure, (d.tie_chance for d in ruled))]
     assert story.settings is not None
     return Survival(
         panels=len(panels),
         survived=sum(d.survived for d in panels),
         expected=sum(d.survival_chance or 0.0 for d in panels),
         required_streak=story.settings.k,
-        chance=chance_of_streak(story.settings.k, list(_chances(story))),
+        chance=chance_of_streak(story.settings.k, chances),
     )
-
-
-def _chances(story: Story) -> Iterator[SurvivalChances]:
-    """How likely a survival was in each pass that decided something, if judges rank at random."""
-    for each in story.passes:
-        if each.decided and each.decided.winner:
-            chance = each.decided.survival_chance
-            # Without a panel chance had no part in it.
-            sure = float(each.decided.survived)
-            yield SurvivalChances(sure if chance is None else chance, each.decided.tie_chance)

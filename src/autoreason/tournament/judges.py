@@ -90,11 +90,7 @@ _WELL_KNOWN = (
 )
 """Pairs a reader takes for something: units, titles, places, brands, file types, "versus"."""
 
-_CODES = [
-    one + other
-    for one, other in permutations("BCDFGHJKLMNPQRSTVWXZ", 2)
-    if one + other not in _WELL_KNOWN
-]
+_CODES = [x + y for x, y in permutations("BCDFGHJKLMNPQRSTVWXZ", 2) if x + y not in _WELL_KNOWN]
 
 
 async def check_length(

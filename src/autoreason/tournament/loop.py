@@ -53,11 +53,8 @@ MAX_CALLS_PER_TEXT = TRIES + 2
 
 def min_plan(settings: Settings) -> Plan:
     """Critics find nothing from the start, or small changes end it sooner."""
-    found_nothing = {
-        "author": settings.drafts,
-        "critic": CRITICS * min(settings.k, settings.passes),
-        "judge": 0,
-    }
+    critics = CRITICS * min(settings.k, settings.passes)
+    found_nothing = {"author": settings.drafts, "critic": critics, "judge": 0}
     if not 0 < settings.plateau <= settings.passes or not settings.judges:
         return found_nothing
     judges, review = (

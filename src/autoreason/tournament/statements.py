@@ -123,10 +123,9 @@ def decided(event: events.PassDecided, k: int | None = None) -> str:
 def panel(event: events.PanelDecided) -> str:
     verdict = event.verdict
     is_pair = Key.parse(event.stage).head == PAIR
-    if verdict is None and is_pair:
-        return "no judge prefers the same text in both orders"
     if verdict is None:
-        return "too few valid ballots to decide anything"
+        none = "no judge prefers the same text in both orders"
+        return none if is_pair else "too few valid ballots to decide anything"
     first = "a tie at the top" if verdict.tied else f"{verdict.winner} leads"
     votes = ballots(verdict)
     if is_pair:

@@ -227,10 +227,8 @@ async def criticise(
 
     `split` is what a judge said of the text who put it first, and one who put it lower.
     """
-    problems = tuple(
-        CritiqueProblem(severity="critical", kind="general", problem=fix)
-        for _, fix in breaches(context, text)
-    )
+    broken = partial(CritiqueProblem, severity="critical", kind="general")
+    problems = tuple(broken(problem=fix) for _, fix in breaches(context, text))
     listed = describe(problems)
     if problems:
         context.emit(CritiqueWritten(number=number, critic=0, problems=problems, by_code=True))

@@ -23,11 +23,8 @@ if TYPE_CHECKING:
     from autoreason.run.result import Result
 
 _NOT_HERE = ("model", "call_limit", "passes", "output", "fail_on_contract", "help_all")
-_OF_RUN = [
-    each
-    for each in run_command.params
-    if each.name not in _NOT_HERE and each not in run_command.shared
-]
+_OWN = [each for each in run_command.params if each not in run_command.shared]
+_OF_RUN = [each for each in _OWN if each.name not in _NOT_HERE]
 _NAME = option("--name NAME", "What answers, as it calls itself.", name="named", default="agent")
 
 

@@ -310,9 +310,8 @@ def report(folder: Path, yes: bool, panels: tuple[str, ...], book: Journal) -> R
             rankings.append(ratings.panel_of(run, book.story(run)))
     if not (packets.opening(folder) or yes):
         if not sys.stdin.isatty():
-            raise InvalidInput(
-                f"the key of {folder} is sealed; opening it ends the rating: give --yes"
-            )
+            sealed = f"the key of {folder} is sealed"
+            raise InvalidInput(f"{sealed}; opening it ends the rating: give --yes")
         question = f"Open the key of {folder}? No one can rate these texts blind afterwards."
         click.confirm(question, abort=True, err=True)
     return ratings.conclude(folder, panel=rankings)

@@ -206,8 +206,10 @@ def check(run: str | None, journal: str | None) -> Answer | tuple[Report, int]:
     value = {"journal": str(place), "runs": number, "damages": [each._asdict() for each in damages]}
     state = numbers.count(len(damages), "damage") if damages else "sound"
     summary = f"{place}, {numbers.count(number, 'run')}: {state}"
+    if not damages:
+        return Answer(value, lines=[summary])
     named = [f"{damage.run or 'the file'}: {damage.what}" for damage in damages]
-    return Answer(value, named, [summary], status=1 if damages else 0)
+    return Answer(value, named, [summary], status=1)
 
 
 def _existing(url: str | None) -> Place:
@@ -368,15 +370,8 @@ def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
     elif story and story.job and not is_contest(story):
         label = listed.kind if listed.kind == "comparison" else in_words(story.job.label)
         title = f"{label}: {title}"
-    return (
-        row.id,
-        when(row.created),
-        OUTCOMES[listed.outcome][0],
-        progress or "-",
-        describe_length(listed) or "-",
-        numbers.money(row.spent.cost),
-        title,
-    )
+    figures = progress or "-", describe_length(listed) or "-", numbers.money(row.spent.cost)
+    return row.id, when(row.created), OUTCOMES[listed.outcome][0], *figures, title
 
 
 @click.command(cls=Command, shares="book")
