@@ -39,7 +39,6 @@ _MAX_FILE_SIZE = 20_000_000
 _MAX_CRITERIA = 12
 _MAX_CRITERION = 200
 
-
 MetricRole = Literal["guard", "judge"]
 """A guard keeps worse texts off the ballot; a judge ranks the texts on it."""
 
@@ -131,8 +130,7 @@ class Task(Struct, frozen=True, kw_only=True):
 
     def breaches(self, text: str, own: str | None = None, said: Sequence[str] = ()) -> list[Breach]:
         """The same by its `own` words, and where; what a person `said` may change facts that are kept."""
-        lost = self.given.breaches(own or text, tuple(said))
-        return [*self.contract.breaches(text, own), *lost]
+        return [*self.contract.breaches(text, own), *self.given.breaches(own or text, tuple(said))]
 
     @property
     def given(self) -> Given:
@@ -215,9 +213,7 @@ def read_task(
         listed = read_criteria(given_facts, f"{name}: ", "facts")
         given_facts = "\n".join(f"- {fact}" for fact in listed)
     own, more = read_criteria(keys.pop("criteria", ()), f"{name}: "), read_criteria(criteria)
-    overrides = {
-        key: value for key, value in (contract or {}).items() if value not in (None, (), [])
-    }
+    overrides = {key: x for key, x in (contract or {}).items() if x not in (None, (), [])}
     task = Task(
         brief=brief.strip(),
         draft=read_text(Path(draft), "draft") if draft else None,

@@ -53,11 +53,8 @@ class Canary(Struct, frozen=True, kw_only=True):
     def is_over(self) -> bool:
         """Whether the answer is there, the word is gone, or the time that its person agreed to has passed."""
         file = Path(self.file)
-        if (
-            time() >= self.until
-            or not file.is_file()
-            or self.word.encode() not in file.read_bytes()
-        ):
+        is_there = file.is_file() and self.word.encode() in file.read_bytes()
+        if time() >= self.until or not is_there:
             return True
         if not self.journal:
             return False

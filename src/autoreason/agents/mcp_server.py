@@ -306,8 +306,7 @@ class Tools:
         if not (named := _RESOURCE.fullmatch(asked.uri)):
             raise InvalidInput("there is no such resource; read autoreason://run/RUN/report")
         found = self._unhidden(named[1])
-        is_text = named[2] == "text"
-        text = self._text(found) if is_text else found.to_markdown(found.about())
+        text = self._text(found) if named[2] == "text" else found.to_markdown(found.about())
         if text is None:
             raise InvalidInput(f"run {found.run} has no text yet; ask again once it has")
         content = types.TextResourceContents(uri=asked.uri, text=text)

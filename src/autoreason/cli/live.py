@@ -70,9 +70,8 @@ class Call:
         if not self.trouble:
             return ""
         left = max(0.0, self.again_at - now)
-        return (
-            f"waiting {left:.0f} s: {self.trouble}" if left >= 1 else f"asked again: {self.trouble}"
-        )
+        how = f"waiting {left:.0f} s" if left >= 1 else "asked again"
+        return f"{how}: {self.trouble}"
 
 
 class Live:

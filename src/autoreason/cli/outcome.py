@@ -196,8 +196,7 @@ def preview(prepared: PreparedRun[Any], measured: MeasuredStart | None = None) -
     try:
         prepared.check_models()
     except InvalidInput as refusal:
-        refused = with_flags(str(refusal))
-        print_message(f"autoreason: a real run would be refused: {refused}")
+        print_message(f"autoreason: a real run would be refused: {with_flags(str(refusal))}")
     return 0
 
 

@@ -194,15 +194,14 @@ def _describe_cell(cell: Cell, key: Key) -> str:
 
 
 def _count_texts(live: Live, suite: Suite, lab: LabProgress) -> list[str]:
-    arms = sum(cell.kind == "arm" for cell in live.cells.values())
-    what = "run" if any(each.job for each in suite.tasks.values()) else "text"
-    what = "program" if suite.form == "problems" else what
-    if arms == lab.total:
-        return [f"{lab.done:,} of {count(arms, what)}"]
     from autoreason.studies.lab_suite import CellFinished
 
-    ended = sum(each.cell.kind == "arm" for each in live.story.of(CellFinished))
-    return [f"{ended:,} of {count(arms, what)}"]
+    arms, done = sum(cell.kind == "arm" for cell in live.cells.values()), lab.done
+    what = "run" if any(each.job for each in suite.tasks.values()) else "text"
+    what = "program" if suite.form == "problems" else what
+    if arms != lab.total:
+        done = sum(each.cell.kind == "arm" for each in live.story.of(CellFinished))
+    return [f"{done:,} of {count(arms, what)}"]
 
 
 # ---- a line a step -----------------------------------------------------------------------------

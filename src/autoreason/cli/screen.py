@@ -96,8 +96,7 @@ class Screen(View):
 
 
 def draw(live: Live, console: Console) -> Group:
-    plain = console.options.ascii_only
-    spins = _PLAIN_SPIN if plain else _SPIN
+    spins = _PLAIN_SPIN if console.options.ascii_only else _SPIN
     spin = spins[int(live.clock() * _SPINS_A_SECOND) % len(spins)]
     story = live.story
     rounds = story.settings is not None and story.writes == "text" and is_contest(story)
@@ -125,10 +124,8 @@ def _one_line(live: Live, console: Console, spin: str) -> list[Text]:
     """What has no rounds of its own to show: how far it is, and what it waits for."""
     line = Text.assemble((spin, "cyan"), " ", describe_progress(live))
     waits = filter(None, (_waiting(live, live.calls.values()), live.batch_progress()))
-    return [
-        *line.wrap(console, console.width),
-        *(Text(f"  {each}", style="yellow") for each in waits),
-    ]
+    below = [Text(f"  {each}", style="yellow") for each in waits]
+    return [*line.wrap(console, console.width), *below]
 
 
 # ---- what came of each round -------------------------------------------------------------------
@@ -213,19 +210,13 @@ def _rounds_view(live: Live, console: Console, spin: str) -> list[Text]:
     left = describe_left(live)
     below = [*waits, Text(), _last_line(live), *[Text(capital(left), style="dim")] * bool(left)]
     room = console.height - len(present) - len(below) - 6 - live.stopping
-    return [
-        _header(live, console.width),
-        Text(),
-        *_past(live, room, console.width),
-        *present,
-        *below,
-    ]
+    above = [_header(live, console.width), Text(), *_past(live, room, console.width)]
+    return [*above, *present, *below]
 
 
 def _header(live: Live, width: int) -> Text:
     story, settings = live.story, live.story.settings
     assert settings is not None
-    assert story.task is not None
     parts = [*describe_spending(story, live.spent), describe_time(live.elapsed, story)]
     if story.passes:
         parts.append(f"round {story.passes[-1].number} of {settings.passes}")
@@ -364,8 +355,7 @@ def _votes(live: Live, stage: str, usual: int) -> str:
     firsts = Counter(each.ranking[0] for each in ballots if each.ranking and stage == REVIEW)
     so_far = ", ".join(f"{n} for {name_text(name)}" for name, n in firsts.most_common())
     votes = f"{len(ballots)} of {max(usual, len(seats))}{f': {so_far}' if so_far else ''}"
-    waits = _waiting(live, calls)
-    return f"{votes}; {waits}" if waits else votes
+    return "; ".join(filter(None, (votes, _waiting(live, calls))))
 
 
 def _asked(live: Live, role: str, under: str = "") -> list[Call]:

@@ -183,9 +183,8 @@ async def side_by_side(emit: Emit, works: Sequence[Work[T]]) -> list[T]:
         if len(results) < len(buffers):
             buffers[len(results)].open()
 
-    await use_in_order(
-        [work(buffer.emit) for work, buffer in zip(works, buffers, strict=True)], take
-    )
+    begun = [work(buffer.emit) for work, buffer in zip(works, buffers, strict=True)]
+    await use_in_order(begun, take)
     return results
 
 
@@ -330,9 +329,8 @@ class JobContext:
         if reply.outcome is not Outcome.OK:
             return repeat_request(request, key, reply)
         form = request.schema.plain if request.schema else ""
-        return follow_up(
-            request, key, reply.text, self.prompts.render(prompt, form=form, **variables)
-        )
+        again = self.prompts.render(prompt, form=form, **variables)
+        return follow_up(request, key, reply.text, again)
 
     def prompt(self, name: str, key: str, /, **variables: Any) -> str:
         """A rendered prompt, with a boundary around texts that none of them contains."""
@@ -369,10 +367,8 @@ class JobContext:
 
     def begin(self, text: str) -> tuple[Message, ...]:
         """The messages that begin a conversation about what a text says."""
-        return (
-            Message("system", self.prompts.render("system"), stable=True),
-            Message("user", text, stable=True),
-        )
+        system = Message("system", self.prompts.render("system"), stable=True)
+        return system, Message("user", text, stable=True)
 
     def _records_for(self, role: Role) -> tuple[Message, ...]:
         """What a role is shown of the user's records: nothing that would show an author what judges look at."""

@@ -140,12 +140,8 @@ class Program(ABC):
 
 class _ClaudeCode(Program):
     command, title, oldest = "claude", "Claude Code", (2, 1, 197)
-    variables = frozenset(
-        {
-            *("CLAUDE_CONFIG_DIR", "CLAUDE_CODE_OAUTH_TOKEN"),
-            *("ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN"),
-        }
-    )
+    variables = frozenset({"CLAUDE_CONFIG_DIR", "CLAUDE_CODE_OAUTH_TOKEN"})
+    variables |= {"ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN"}
 
     def environment(self, folder: Path) -> dict[str, str]:
         return super().environment(folder) | {
@@ -159,12 +155,8 @@ class _ClaudeCode(Program):
 
     def arguments(self, call: _Call) -> list[str]:
         options = ["-p", "--output-format=json", f"--model={call.model}", "--setting-sources="]
-        options += [
-            f"--system-prompt-file={call.folder}/system.md",
-            "--tools=",
-            "--strict-mcp-config",
-        ]
-        options += ["--disable-slash-commands", "--no-session-persistence"]
+        options += [f"--system-prompt-file={call.folder}/system.md", "--tools="]
+        options += ["--strict-mcp-config", "--disable-slash-commands", "--no-session-persistence"]
         if schema := call.request.schema:
             options.append(f"--json-schema={json.dumps(schema.definition)}")
         if effort := call.request.effort:
@@ -318,11 +310,8 @@ class ProgramModel:
             self._program.prepare(self._work)
         messages = dialects.messages_of(request, Quirks(no_schema=not self._program.takes_schema))
         system = [each.text for each in messages if each.speaker == "system"]
-        prompt = [
-            f"You answered:\n\n{each.text}" if each.speaker == "assistant" else each.text
-            for each in messages
-            if each.speaker != "system"
-        ]
+        lead = {"user": "", "assistant": "You answered:\n\n"}
+        prompt = [lead[x.speaker] + x.text for x in messages if x.speaker in lead]
         with tempfile.TemporaryDirectory(dir=self._work.parent) as folder:
             call = _Call(request, path, self._model, Path(folder))
             call.write("system.md", "\n\n".join(system))
@@ -349,14 +338,9 @@ class ProgramModel:
         self, command: list[str], prompt: str, work: Path, env: Mapping[str, str]
     ) -> Reply:
         """When this ends, so have the program and its children."""
+        pipes: Any = dict.fromkeys(("stdin", "stdout", "stderr"), PIPE)
         start = asyncio.create_subprocess_exec(
-            *command,
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
-            cwd=work,
-            env=env,
-            start_new_session=True,
+            *command, **pipes, cwd=work, env=env, start_new_session=True
         )
         starting = asyncio.ensure_future(start)
         try:
@@ -398,9 +382,8 @@ class ProgramModel:
         if status is None and (found := _STATUS.search(message)):
             status = int(found[1])
         if _AT_LIMIT.search(message):
-            raise ProviderFailed(
-                f"what {title} lets you use is used up ({why}); `autoreason resume` later"
-            )
+            used_up = f"what {title} lets you use is used up ({why})"
+            raise ProviderFailed(f"{used_up}; `autoreason resume` later")
         # Gemini CLI ends with 41 where it has no login.
         if status in (41, 401, 403) or (status is None and _LOGGED_OUT.search(message)):
             raise ProviderFailed(
@@ -447,15 +430,10 @@ def _codex_catalog(path: str) -> dict[str, dict[str, Any]]:
 
 def _output(*command: str) -> bytes:
     """What a program says that asks no model; nothing where it fails."""
-    env = PROGRAMS["codex"].environment(Path(tempfile.gettempdir()))
+    env, null = PROGRAMS["codex"].environment(Path(tempfile.gettempdir())), subprocess.DEVNULL
     with suppress(OSError, subprocess.SubprocessError):
         return subprocess.check_output(
-            command,
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd="/",
-            env=env,
-            timeout=60,
+            command, stdin=null, stderr=null, cwd="/", env=env, timeout=60
         )
     return b""
 

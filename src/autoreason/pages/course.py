@@ -142,8 +142,7 @@ def _round(chapter: Chapter, one: RecordedPass) -> Iterator[Moment]:
 
 def _review(chapter: Chapter, so_far: Moment, among: str) -> Iterator[Moment]:
     for ballot in chapter.step.ballots:
-        said = f"{among}, {_vote(ballot, chapter.describe)}"
-        yield so_far._replace(sentence=said, is_cast=True)
+        yield so_far._replace(sentence=f"{among}, {_vote(ballot, chapter.describe)}", is_cast=True)
     if chapter.left:
         end = so_far._replace(sentence=f"{capital(chapter.sentence)}.")
         yield end._replace(text=chapter.left.text, before=so_far.text) if chapter.back else end

@@ -93,8 +93,7 @@ def find_quotes(text: str, problems: Sequence[CritiqueProblem]) -> list[tuple[in
             found += [(start, end, number) for start, end in prose.places(problem.quote)]
     spans, after = [], 0
     for start, end, number in sorted(found):
-        begins = text.rfind("\n", 0, start) + 1
-        item = _NUMBER.match(text, begins)
+        item = _NUMBER.match(text, text.rfind("\n", 0, start) + 1)
         start = max(start, after, item.end() if item else 0)
         while start < end and _is_around(text[start], text[start - 1 : start]):
             start += 1

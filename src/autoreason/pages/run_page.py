@@ -221,9 +221,7 @@ def check_limits(story: Story) -> list[Limit]:
         # The user's own code ran when the text was delivered, and is not run for a page.
         seen = () if rule.name == "checks" else rule.find(story.text)
         broken = tuple(violation for violation, _ in seen) or tuple(
-            each
-            for each in recorded
-            if each.message in rule.broken or each.rule == rule.name == "checks"
+            x for x in recorded if x.message in rule.broken or x.rule == rule.name == "checks"
         )
         found = statements.violations(broken)
         if not found and rule.name == "words":

@@ -289,8 +289,7 @@ def _misordered(run: re.Match[str], where: Mapping[str, int]) -> bool:
         full = len(set(places)) == max(where.values())
         if run["placed"] or not full or not _ENDS.match(run.string, run.end()):
             return False
-    rising = sorted(places, reverse="<" in run[0])
-    return len(places) > 1 and places != rising
+    return len(places) > 1 and places != sorted(places, reverse="<" in run[0])
 
 
 def _has_other_places(ranking: Ranking, lines: Sequence[TextLine], at: int, forms: Forms) -> bool:
@@ -312,7 +311,6 @@ def _joined(lines: Sequence[TextLine]) -> str:
 
 
 _forms = lru_cache(maxsize=1024)(Forms)
-
 
 _BOUNDARY_LINE = pattern(
     rf"^[ \t]*<{{2,3}}(?P<end>END )?(?P<name>[^<>\n]{{1,60}} {BOUNDARY})>{{2,3}}[ \t]*$",

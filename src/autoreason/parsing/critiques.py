@@ -32,10 +32,8 @@ class Prose:
 
     def places(self, quote: str) -> list[tuple[int, int]]:
         """Where in the text its passages begin and end; empty where it is not in it."""
-        return [
-            (self._positions[start], self._positions[end - 1] + 1)
-            for start, end in self._passages(quote)
-        ]
+        at = self._positions
+        return [(at[start], at[end - 1] + 1) for start, end in self._passages(quote)]
 
     def _passages(self, quote: str) -> list[tuple[int, int]]:
         return _find(_ELLIPSIS.split(_plain(_LINE_NUMBER.sub("", quote))), self._plain)
@@ -119,8 +117,7 @@ def _find(parts: list[str], text: str) -> list[tuple[int, int]]:
 
 
 def _plain(text: str) -> str:
-    bare = text.translate(_SAME)
-    return " ".join(bare.translate(_WITHOUT_MARKS).split())
+    return " ".join(text.translate(_SAME).translate(_WITHOUT_MARKS).split())
 
 
 def _squeezed(text: str) -> str:
@@ -136,8 +133,7 @@ def _words(text: str) -> list[str]:
 def _stem(word: str) -> str:
     for ending in ("ing", "ed", "s"):
         if word.endswith(ending) and len(word) - len(ending) >= _STEM // 2:
-            word = word.removesuffix(ending)
-            break
+            return word.removesuffix(ending)[:_STEM]
     return word[:_STEM]
 
 
@@ -194,7 +190,6 @@ _PROGRAM_WORDS = (
     " contain string array program code python none correct handle"
 )
 _COMMON = frozenset(map(_stem, _PROGRAM_WORDS.split()))
-
 
 _CITATION = re.compile(r"\br[0-9a-f]{10}\b")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")

@@ -307,12 +307,8 @@ def find_sentences(text: str, sentences: tuple[str, ...], *allowed: str) -> list
     if not any(sentence in plain for sentence in map(_plain, sentences)):
         return []
     allowed_text = _plain("\n".join(allowed))
-    return [
-        match
-        for match in _any_of(sentences).finditer(text)
-        if _BEGINS.search(text[max(0, match.start() - _BEFORE) : match.start()])
-        and _plain(match.group()) not in allowed_text
-    ]
+    found = [x for x in _any_of(sentences).finditer(text) if _plain(x[0]) not in allowed_text]
+    return [x for x in found if _BEGINS.search(text[max(0, x.start() - _BEFORE) : x.start()])]
 
 
 @lru_cache(maxsize=64)
@@ -360,9 +356,7 @@ def find_additions(text: str, *sources: str) -> tuple[str, ...]:
     parts = re.split(r"(?<=[.!?:;])\s+|\n", text)
     sentences = (part.strip() for part in parts if re.search(r"\w", part))
     return tuple(
-        sentence
-        for sentence in sentences
-        if not any(_remains_of(paragraph, _words(sentence)) for paragraph in paragraphs)
+        each for each in sentences if not any(_remains_of(p, _words(each)) for p in paragraphs)
     )
 
 

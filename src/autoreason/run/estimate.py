@@ -45,7 +45,6 @@ _CRITIQUE = 400
 _BALLOT = 450
 _MILLION = 1_000_000
 
-
 Number = TypeVar("Number", int, Decimal, float)
 Sizes = dict[str, tuple[int, int]]
 """Tokens read and written in one call, by role."""
@@ -152,10 +151,8 @@ async def estimate_run(
 ) -> RunEstimate:
     prompts = prompts or built_in(writes=settings.job.writes or settings.job.steps_write)
     requests = await first_requests(task, settings, prompts)
-    unknown = RunEstimate(
-        requests[0] if requests else None,
-        unpriced=tuple(each for each in settings.models.all() if rates(each) is None),
-    )
+    unpriced = tuple(each for each in settings.models.all() if rates(each) is None)
+    unknown = RunEstimate(requests[0] if requests else None, unpriced=unpriced)
     plans = plan_run(task, settings)
     if plans is None:
         return unknown
@@ -186,11 +183,9 @@ def plan_run(task: Task, settings: Settings) -> Plans | None:
         # It is the only draft.
         settings = replace(settings, drafts=1, max_drafts=1)
     plans = plan_calls(kind, settings)
-    if plans is None:
-        return None
-    if task.draft is not None:
+    if plans and task.draft is not None:
         plans = without_drafts(plans, kind.draft_count(settings))
-    return kind.fit_plans(plans, task, settings)
+    return plans and kind.fit_plans(plans, task, settings)
 
 
 def describe_paid(share: float) -> str:
@@ -321,10 +316,9 @@ class DryRun(Report):
         if isinstance(self.settings.job, Research) and not self.noise:
             zeros = ", with 0 for what will be measured"
             prompt = [each._replace(title=f"{each.title}{zeros}") for each in prompt]
-        numbers = numbers._replace(
-            sentences=[*numbers.sentences, *_evaluations(self.task, self.settings, self.noise)]
-        )
-        sections = [numbers, Section("Settings", _plan(self.task, self.settings))]
+        said = [*numbers.sentences, *_evaluations(self.task, self.settings, self.noise)]
+        plan = Section("Settings", _plan(self.task, self.settings))
+        sections = [numbers._replace(sentences=said), plan]
         if self.task.knowledge and self.task.knowledge.digest:
             sections.append(_shown_records(self.task.knowledge))
         return [*sections, *prompt]
@@ -355,11 +349,8 @@ def _shown_records(knowledge: Knowledge) -> Section:
 def _plan(task: Task, settings: Settings) -> list[tuple[str, str]]:
     from autoreason.run.knowledge_choice import disclose_task
 
-    limits = [
-        describe_limit(name, amount)
-        for name, amount in asdict(settings.budget).items()
-        if amount is not None
-    ]
+    given = asdict(settings.budget).items()
+    limits = [describe_limit(name, amount) for name, amount in given if amount is not None]
     read = limits_kept(task.contract, task.brief) if settings.job.writes == "text" else []
     rows = [
         *_models(settings.models),

@@ -114,8 +114,7 @@ def commit_result(run: str, branch: str, folder: Path, *, journal: JournalPlace 
     """A new branch of the folder's repository: HEAD and one commit with what a research run changed."""
     run, task, result = _delivered(run, journal)
     ideas = [f"- {each.hypothesis or f'trial {each.number}'}" for each in result.trials]
-    title = task.title if task else run
-    message = "\n".join([title, "", f"Result of run {run}:", "", *ideas])
+    message = "\n".join([task.title if task else run, "", f"Result of run {run}:", "", *ideas])
     git = partial(_git, folder)
     prefix = git("rev-parse", "--show-prefix")
     for path, text in result.start.items():
@@ -137,12 +136,10 @@ def commit_result(run: str, branch: str, folder: Path, *, journal: JournalPlace 
 
 def _git(folder: Path, *arguments: str, text: str = "", index: str = "") -> str:
     """What git answers; where it refuses, its own last words are the reason."""
-    environment = {**os.environ, "LC_ALL": "C"} | ({"GIT_INDEX_FILE": index} if index else {})
+    env = {**os.environ, "LC_ALL": "C"} | ({"GIT_INDEX_FILE": index} if index else {})
     command, asked = ["git", "-C", str(folder), *arguments], text.encode()
     try:
-        done = subprocess.run(
-            command, env=environment, input=asked, capture_output=True, check=False
-        )
+        done = subprocess.run(command, env=env, input=asked, capture_output=True, check=False)
     except FileNotFoundError:
         raise InvalidInput("git is not installed; install it") from None
     if done.returncode:

@@ -48,9 +48,7 @@ def take(journal: Journal, token: str, page: int = 1) -> Prompt:
     if not 1 <= page <= len(pages):
         raise InvalidInput(f"`page` is {page}, and this has {count(len(pages), 'page')}")
     if page == 1:
-        journal.take_question(
-            token, now + LEASE, lambda found: _check_free(check_usable(found), now)
-        )
+        journal.take_question(token, now + LEASE, lambda found: _check_free(found, now))
     elif not _held_for(question, now):
         raise InvalidInput("begin with the first page: nobody has this question now")
     return Prompt(pages[page - 1], page, len(pages))
@@ -91,8 +89,8 @@ def _held_for(question: Question, now: float) -> float:
     return left if 0 < left < 2 * LEASE else 0.0
 
 
-def _check_free(question: Question, now: float) -> None:
-    if left := _held_for(question, now):
+def _check_free(question: Question | None, now: float) -> None:
+    if left := _held_for(check_usable(question), now):
         raise InvalidInput(f"this question is taken; it is free again in {duration(left)}")
 
 

@@ -189,8 +189,7 @@ class ModelChoice:
     def _several(self, role: str, options: Mapping[str, Any]) -> tuple[str, ...]:
         models: Any = options.get(f"{role}_models") or ()
         one = isinstance(models, str) or not isinstance(models, Sequence)
-        several = [models] if one else models
-        return tuple(self.address(model) for model in several)
+        return tuple(map(self.address, [models] if one else models))
 
     def address(self, model: str | Model) -> str:
         """The address of a model; an object is remembered under it."""
@@ -435,14 +434,9 @@ def prepare(
     changes = {name: value for name, value in options.items() if name in fields} | own
     if (limits := options.get("budget")) is not None:
         changes["budget"] = read_budget(limits)
-    seed = options.get("seed")
-    settings = make_settings(
-        choice.models,
-        secrets.randbits(32) if seed is None else seed,
-        options.get("protocol") or "robust",
-        job=job or Refine(),
-        **changes,
-    )
+    changes["job"], seed = job or Refine(), options.get("seed")
+    seed = secrets.randbits(32) if seed is None else seed
+    settings = make_settings(choice.models, seed, options.get("protocol") or "robust", **changes)
     return prepare_with(task, settings, choice, options)
 
 
@@ -457,12 +451,9 @@ def prepare_with(
         from autoreason.run.knowledge_choice import withhold_private
 
         task = withhold_private(task, settings, choice.objects, options.get("pool"))
+    prompts, hooks = choose_prompts(settings, Path(folder) if folder else None), hooks_in(options)
     return PreparedRun(
-        task=task,
-        settings=settings,
-        prompts=choose_prompts(settings, Path(folder) if folder else None),
-        models=choice.objects,
-        hooks=hooks_in(options),
+        task=task, settings=settings, prompts=prompts, models=choice.objects, hooks=hooks
     )
 
 

@@ -82,11 +82,8 @@ def refine(
     from autoreason.artifacts.research_task import read_metric
     from autoreason.run.research import PreparedMeasuring
 
-    metric, source = read_metric(
-        options["metric"],
-        options.get("metric_better", "higher"),
-        options.get("metric_role", "guard"),
-    )
+    better, role = options.get("metric_better", "higher"), options.get("metric_role", "guard")
+    metric, source = read_metric(options["metric"], better, role)
     prepared = replace(prepared, task=replace(task, work=metric))
     return PreparedMeasuring(**asdict(prepared), _source=source)
 

@@ -155,14 +155,12 @@ class Result(Report):
     @property
     def took(self) -> str:
         """`62 calls, $0.27, 4 min · solar-vole`."""
-        spent = endings.spending(self.spent, self.seconds)
-        return f"{spent} · {endings.short_run(self.run)}"
+        return f"{endings.spending(self.spent, self.seconds)} · {endings.short_run(self.run)}"
 
     def sections(self) -> list[Section]:
         rows = self._summary()
         if ended := self.story.delivered:
-            found = ended.evidence, self.story, ended.violations, self.origin
-            rows += statements.evidence(*found)
+            rows += statements.evidence(ended.evidence, self.story, ended.violations, self.origin)
         rows += self.next_steps()
         sections = [Section(sentences=rows)]
         if added := [(each.text, each.sentence) for each in self.story.new_facts]:

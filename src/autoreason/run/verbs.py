@@ -373,7 +373,6 @@ JOBS: Mapping[type, type[JobType]] = {
 }
 """Whose fields the options are besides those of `Settings`: there they have their sentences and defaults."""
 
-
 P = ParamSpec("P")
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -437,7 +436,6 @@ def door(**defaults: object) -> Callable[[Callable[P, K]], Door[P, K]]:
 
 def verb(**defaults: object) -> Callable[[Callable[P, Coroutine[Any, Any, R]]], Verb[P, R]]:
     """A verb from an asynchronous function."""
-
     return lambda function: _build(function, checked(function), defaults)
 
 
@@ -526,11 +524,8 @@ def options_class(function: Callable[..., Any]) -> Any:
 def _signature(function: Callable[..., Any], defaults: Mapping[str, object]) -> inspect.Signature:
     """The signature with every option by its name, type and default; those that follow a run come last."""
     hints, plain = read_hints(function), inspect.signature(function)
-    parameters = [
-        each.replace(annotation=hints[each.name])
-        for each in plain.parameters.values()
-        if each.kind is not each.VAR_KEYWORD
-    ]
+    named = [each for each in plain.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    parameters = [each.replace(annotation=hints[each.name]) for each in named]
     returns = hints["return"]
     if hasattr(get_origin(returns) or returns, "run_async"):
         # `PreparedRun[Result]`, or a class below such a one.
@@ -541,15 +536,9 @@ def _signature(function: Callable[..., Any], defaults: Mapping[str, object]) -> 
         usual = {name: doc.default for name, doc in docs.items() if name != "budget"}
         hints = read_hints(options)
         for name in sorted(hints, key=RunHooks.__annotations__.__contains__):
-            default, hint = defaults.get(name, usual.get(name)), hints[name]
-            parameters.append(
-                inspect.Parameter(
-                    name,
-                    inspect.Parameter.KEYWORD_ONLY,
-                    default=default,
-                    annotation=hint | None if default is None else hint,
-                )
-            )
+            default, kind = defaults.get(name, usual.get(name)), inspect.Parameter.KEYWORD_ONLY
+            hint = hints[name] | None if default is None else hints[name]
+            parameters.append(inspect.Parameter(name, kind, default=default, annotation=hint))
     return inspect.Signature(parameters, return_annotation=returns)
 
 

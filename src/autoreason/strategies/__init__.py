@@ -222,8 +222,7 @@ class BestOfN(Strategy):
             stage = attempt_stage(REVIEW, attempt)
             await review(self.context, drafts, max_texts=MAX_DRAFTS, stage=stage)
             if self.story.closing_review is None or self.story.closing_review.verdict:
-                best = self.story.chosen or self.incumbent
-                winner = await self._confirm(drafts, best)
+                winner = await self._confirm(drafts, self.story.chosen or self.incumbent)
                 chosen = Ending("drafts", f"the best of {count(len(drafts), 'draft')}")
                 return self.deliver("done", chosen, winner)
         raise PanelFailed(f"too few rankings could be read to choose among {len(drafts)} drafts")
@@ -259,9 +258,8 @@ class BestOfN(Strategy):
     def check(cls, settings: Settings) -> None:
         super().check(settings)
         if not settings.reviewers:
-            raise InvalidInput(
-                f"{settings.job.name} needs a panel to choose with; set `reviewers` to 2 or more"
-            )
+            needs = f"{settings.job.name} needs a panel to choose with"
+            raise InvalidInput(f"{needs}; set `reviewers` to 2 or more")
 
 
 def _judging(settings: Settings) -> tuple[int, int]:
@@ -387,12 +385,10 @@ class SelfRefine(Strategy):
     async def _feedback(self, number: int, history: Sequence[Message]) -> str:
         """What the author thinks of its text; empty where nothing can be read."""
         guidance, text = await self.guidance(number), self.incumbent.text
-        key, settings = pass_key(number, "critic", 0), self.settings
+        key, author = pass_key(number, "critic", 0), self.settings.models.author
         prompt = self.context.prompt("feedback", key, text=text, guidance=guidance)
-        request = self.context.request(
-            "critic", try_key(key, 0), settings.models.author, prompt, history=history
-        )
-        request = replace(request, temperature=settings.author_temperature)
+        request = self.context.request("critic", try_key(key, 0), author, prompt, history=history)
+        request = replace(request, temperature=self.settings.author_temperature)
         reply = await self.context.ask(request)
         if reply.outcome is not Outcome.OK or not reply.text.strip():
             reply = await self.context.ask(repeat_request(request, try_key(key, 1), reply))

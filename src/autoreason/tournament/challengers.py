@@ -122,10 +122,8 @@ def admit(
         detail = "; ".join(each.message for each in broken)
         event = drop(reason="contract", detail=detail, violations=broken, text=written.text)
     else:
-        words = count_words(written.text)
-        event = events.CandidateReady(
-            number=number, slot=slot, words=words, fresh=fresh, **written._asdict()
-        )
+        about = written._asdict() | {"words": count_words(written.text), "fresh": fresh}
+        event = events.CandidateReady(number=number, slot=slot, **about)
     context.emit(event)
     return event.text if isinstance(event, events.CandidateReady) else ""
 
@@ -252,11 +250,8 @@ async def challenge(
         others = (incumbent, *ranked, *challengers.values())
         if text := admit(context, number, slot, checked, others, listed=listed):
             challengers[slot] = text
-    texts = [
-        each.text
-        for each in revisions.values()
-        if isinstance(each, WrittenText) and not same_text(each.text, incumbent)
-    ]
+    whole = [each.text for each in written if isinstance(each, WrittenText)]
+    texts = [each for each in whole if not same_text(each, incumbent)]
     if not texts or not writes_synthesis(settings):
         # There is nothing to combine, or nothing is to be.
         return challengers

@@ -215,11 +215,10 @@ def _paused(story: Story, spent: Spent, seconds: float | None, name: str, resume
     after = f" after {roughly(seconds)}" if seconds else ""
     at = f" {capital(where)}." if where else ""
     goes_on = [f"{resume} goes on"] if resume else []
-    paid = f"{spending(spent, None)}, all kept"
     return [
         # Reasons end with the command as well.
         f"Paused{after}: {_RESUME.sub('', story.reason).rstrip('.')}.{at}",
-        " · ".join([paid, name, *goes_on]),
+        " · ".join([f"{spending(spent, None)}, all kept", name, *goes_on]),
     ]
 
 

@@ -118,8 +118,7 @@ def _ends(
     if candidates <= 3 and size.judges <= (12 if is_additive(rule) else 7):
         return _gather(_waves(size, names, rule, invalid), size, rule, names)
     sampled = _SAMPLED_BALLOTS // size.judges
-    panels = _sampled_waves(size, names, rule, invalid, sampled)
-    return _gather(panels, size, rule, names, sampled)
+    return _gather(_sampled_waves(size, names, rule, invalid, sampled), size, rule, names, sampled)
 
 
 def _gather(
@@ -149,7 +148,7 @@ def _waves(
 ) -> Iterator[tuple[float, CastBallots]]:
     """Every way such a panel can end, with its chance; each stands for all that are alike to the rule."""
     sitting: dict[tuple[Hashable, int], tuple[float, CastBallots]] = {((), 0): (1.0, ())}
-    ballots = list(permutations(names))
+    ballots = [(vote,) for vote in permutations(names)]
     for seat in range(size.judges + 1):
         further: dict[tuple[Hashable, int], tuple[float, CastBallots]] = {}
         for (_, due), (chance, cast) in sitting.items():
@@ -157,9 +156,7 @@ def _waves(
             if not due:
                 yield chance, cast
                 continue
-            votes: Sequence[CastBallots] = (
-                [()] if seat in invalid else [(vote,) for vote in ballots]
-            )
+            votes: Sequence[CastBallots] = [()] if seat in invalid else ballots
             for vote in votes:
                 then = cast + vote
                 state = _state(then, rule, names), due - 1
@@ -232,8 +229,7 @@ def _random_panels(judges: int, candidates: int, rule: str) -> Mapping[Scores, i
     """How many of all possible panels end in which scores."""
     if is_additive(rule):
         # About the number of scores a panel can end in, times the ways to give out one judge's points.
-        work = judges ** (candidates - 1) * 2**candidates
-        if work <= _COUNTABLE:
+        if judges ** (candidates - 1) * 2**candidates <= _COUNTABLE:
             return _all_panels(judges, candidates, rule)
     elif comb(judges + factorial(candidates) - 1, judges) <= _COUNTABLE:
         return _all_elections(judges, candidates, rule)
@@ -252,8 +248,7 @@ def _all_panels(judges: int, candidates: int, rule: str) -> Mapping[Scores, int]
 
 def _one_judge_more(panels: Mapping[Scores, int], ballot: Scores) -> Mapping[Scores, int]:
     """Every way to add a ballot: the best's points go to someone, then the second's, and so on."""
-    partly: dict[tuple[Scores, Scores], int]
-    partly = {(scores, ()): count for scores, count in panels.items()}
+    partly: dict[tuple[Scores, Scores], int] = {(scores, ()): n for scores, n in panels.items()}
     for points in ballot:
         further: defaultdict[tuple[Scores, Scores], int] = defaultdict(int)
         for (waiting, served), count in partly.items():
@@ -373,27 +368,19 @@ def longer_preferred_in(story: Story) -> Estimate:
 
 
 def _survival(story: Story) -> Survival | None:
-    panels = [
-        p.decided for p in story.passes if p.decided and p.decided.survival_chance is not None
-    ]
+    decided = [p.decided for p in story.passes if p.decided]
+    panels = [d for d in decided if d.survival_chance is not None]
     if not panels:
         return None
-    chances = [d.survival_chance for d in panels if d.survival_chance is not None]
+    ruled = [d for d in decided if d.winner]
+    # How likely survivals were if judges rank at random; without a panel chance had no part in one.
+    sure = [float(d.survived) if d.survival_chance is None else d.survival_chance for d in ruled]
+    chances = [*map(SurvivalChances, sure, (d.tie_chance for d in ruled))]
     assert story.settings is not None
     return Survival(
         panels=len(panels),
         survived=sum(d.survived for d in panels),
-        expected=sum(chances),
+        expected=sum(d.survival_chance or 0.0 for d in panels),
         required_streak=story.settings.k,
-        chance=chance_of_streak(story.settings.k, list(_chances(story))),
+        chance=chance_of_streak(story.settings.k, chances),
     )
-
-
-def _chances(story: Story) -> Iterator[SurvivalChances]:
-    """How likely a survival was in each pass that decided something, if judges rank at random."""
-    for each in story.passes:
-        if each.decided and each.decided.winner:
-            chance = each.decided.survival_chance
-            # Without a panel chance had no part in it.
-            sure = float(each.decided.survived)
-            yield SurvivalChances(sure if chance is None else chance, each.decided.tie_chance)

@@ -90,11 +90,7 @@ _WELL_KNOWN = (
 )
 """Pairs a reader takes for something: units, titles, places, brands, file types, "versus"."""
 
-_CODES = [
-    one + other
-    for one, other in permutations("BCDFGHJKLMNPQRSTVWXZ", 2)
-    if one + other not in _WELL_KNOWN
-]
+_CODES = [x + y for x, y in permutations("BCDFGHJKLMNPQRSTVWXZ", 2) if x + y not in _WELL_KNOWN]
 
 
 async def check_length(
@@ -114,17 +110,16 @@ async def check_length(
         return None
     key = sub_key(key, "check")
     both = {label: text for label, text in labelled.items() if label in (first, second)}
-    prompt = context.prompt(
-        "length_check",
-        key,
-        candidates=[{"label": label, "text": text} for label, text in both.items()],
-        labels=[first, second],
-        reasons=reasons,
-    )
+    shown = {"candidates": _to_show(both), "labels": [first, second], "reasons": reasons}
+    prompt = context.prompt("length_check", key, **shown)
     request = context.request("judge", try_key(key, 0), model, prompt, schema=LENGTH_CHECK)
     reply = await context.ask(request)
     answer = rests_on_length(reply.text) if reply.outcome is Outcome.OK else None
     return LengthCheck(model=reply.model, only_length=answer, reasoning=reply.text.strip())
+
+
+def _to_show(labelled: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"label": label, "text": text} for label, text in labelled.items()]
 
 
 LENSES = (
@@ -175,21 +170,14 @@ async def cast_ballot(
         reference = ""
     names, graded = context.task.criterion_names, context.settings.ballot == "graded"
     form = partial(grades_schema, names) if graded else ballot_schema
+    how = {"style": style, "lens": lens, "reference": reference}
     asked = 0
     for fresh in range(JUDGES_PER_SEAT):
         key = judge_key(stage, seat, fresh)
         labels = neutral_labels(len(order), draw(context.settings.seed, f"{key}/labels"))
         labelled = dict(zip(labels, (texts[name] for name in order), strict=True))
-        prompt = context.prompt(
-            "judge",
-            key,
-            candidates=[{"label": label, "text": text} for label, text in labelled.items()],
-            style=style,
-            lens=lens,
-            reference=reference,
-            criteria=names,
-            grades=graded,
-        )
+        shown = {"candidates": _to_show(labelled), **how, "criteria": names, "grades": graded}
+        prompt = context.prompt("judge", key, **shown)
         request = context.request("judge", try_key(key, 0), model, prompt, schema=form(labels))
         reply = await context.ask(request)
         ranking, grades = _read_ballot(reply, labels, names if graded else None)
@@ -244,13 +232,11 @@ def ballot_schema(labels: tuple[str, ...], *, reasons: bool = True) -> Schema:
 
     Asked for in words, it has its reasons first, unless it is only the ranking that is asked for again.
     """
-    ranking: dict[str, Any]
     # By name, so that the order in which the texts are shown does not come into it.
     names = sorted(labels)
+    ranking: dict[str, Any] = {"type": "array", "items": {"type": "string", "enum": names}}
     if factorial(len(labels)) <= _MAX_ENUMERATED:
         ranking = {"type": "string", "enum": [" > ".join(p) for p in permutations(names)]}
-    else:
-        ranking = {"type": "array", "items": {"type": "string", "enum": names}}
     listed, blank = ", ".join(names), f"RANKING: {' > '.join('?' * len(names))}"
     if reasons:
         plain = (
@@ -262,11 +248,8 @@ def ballot_schema(labels: tuple[str, ...], *, reasons: bool = True) -> Schema:
         plain = f"Answer with one of these lines, whichever has the best first:\n{rankings}"
     else:
         plain = f"Answer with one line, best first, with {listed} in place of the question marks:\n{blank}"
-    return Schema(
-        name="ballot",
-        definition=object_schema({"reasoning": {"type": "string"}, "ranking": ranking}),
-        plain=plain,
-    )
+    definition = object_schema({"reasoning": {"type": "string"}, "ranking": ranking})
+    return Schema(name="ballot", definition=definition, plain=plain)
 
 
 def grades_schema(

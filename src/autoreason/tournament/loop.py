@@ -53,11 +53,8 @@ MAX_CALLS_PER_TEXT = TRIES + 2
 
 def min_plan(settings: Settings) -> Plan:
     """Critics find nothing from the start, or small changes end it sooner."""
-    found_nothing = {
-        "author": settings.drafts,
-        "critic": CRITICS * min(settings.k, settings.passes),
-        "judge": 0,
-    }
+    critics = CRITICS * min(settings.k, settings.passes)
+    found_nothing = {"author": settings.drafts, "critic": critics, "judge": 0}
     if not 0 < settings.plateau <= settings.passes or not settings.judges:
         return found_nothing
     judges, review = (
@@ -241,9 +238,8 @@ class Tournament(Strategy):
         super().check(settings)
         most = max_lead(settings.voting, ballot_size(settings), settings.judges)
         if settings.required_lead > max(1, most):
-            fix = (
-                f"give {most} or less" if settings.judges else "no judge sees rounds: set `judges`"
-            )
+            unseen = "no judge sees rounds: set `judges`"
+            fix = f"give {most} or less" if settings.judges else unseen
             raise InvalidInput(f"no text can lead by `required_lead`; {fix}")
 
     @classmethod
@@ -271,8 +267,7 @@ class Tournament(Strategy):
         """Up to the end of the first pass, and what comes after the last one; no pass begins without those."""
         if not settings.reviewers + settings.confirmation:
             return 0
-        drafts = 1 if task.draft is not None else settings.drafts
-        one = replace(settings, passes=1, drafts=drafts)
+        one = replace(settings, passes=1, drafts=1 if task.draft is not None else settings.drafts)
         return sum(likely_plan(one).values()) - (task.draft is not None)
 
     async def _affords(self, stage: str, texts: int, calls_after: int = 0) -> bool:
@@ -309,32 +304,28 @@ class Tournament(Strategy):
         return "".join(f", {some.format(number)}{how}" for number, how in kinds if number)
 
     async def _run_pass(self, number: int) -> None:
-        incumbent = self.incumbent
+        incumbent, text = self.incumbent, self.incumbent.text
         # The published procedure has critics who know nothing of judges.
         split = describe_split(self.story) if self.settings.protocol == "robust" else ()
         self.begin_pass(number)
         guidance = await self.guidance(number)
-        findings = await criticise(self.context, number, incumbent.text, guidance, split)
+        findings = await criticise(self.context, number, text, guidance, split)
         if findings.outcome == "unreadable":
             return self.end_pass(number, "inconclusive", None, reason="no critic could be read")
         challengers: dict[Slot, str] = {}
         if findings.outcome != "none":
-            excess = partial(self._find_excess, incumbent.text, missing=findings.missing)
+            excess = partial(self._find_excess, text, missing=findings.missing)
             context = dataclasses.replace(self.context, find_excess=excess)
             reviews = [each.decided for each in self.story.reviews if each.decided]
             ranked = [each.text for one in reviews for each in one.texts]
-            challengers = await challenge(
-                context, number, incumbent.text, findings.problems, ranked
-            )
+            challengers = await challenge(context, number, text, findings.problems, ranked)
         if not challengers:
             if not incumbent.keeps_contract:
                 self._weakness = self._weakness or "it cannot put right what breaks the contract"
             # What a strong author's critics do not find speaks for A; what a weak one's do not, says little.
             is_doubtful = findings.outcome != "none" or self._weakness
             if is_doubtful and _has_rivals(self.settings):
-                challengers = await write_rival(
-                    self.context, number, incumbent.text, self._affords_rival
-                )
+                challengers = await write_rival(self.context, number, text, self._affords_rival)
         if not challengers and findings.outcome == "none":
             return self.decide(number, "A", reason="two critics found nothing to fix")
         ballot = self._ballot(number, incumbent, challengers)

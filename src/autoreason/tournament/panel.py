@@ -41,8 +41,7 @@ async def measure(
     values, fault = [], ""
     for evaluation in range(EVALUATIONS):
         seed = draw(context.settings.seed, sub_key(seeds, evaluation)).getrandbits(31)
-        query = metric.query(sub_key(key, "evaluation", evaluation), text, seed)
-        answer = await context.ask(query)
+        answer = await context.ask(metric.query(sub_key(key, "evaluation", evaluation), text, seed))
         values.append(metric.read(answer))
         fault = fault or metric.fault(answer)
     return values, fault
@@ -68,10 +67,10 @@ class CodeJudges:
         self._context = context
         # Each gives the number of a text, asked for under a key.
         self._seats: dict[str, Callable[[str, str], Awaitable[float | None]]] = {}
-        if metric_of(context.task, "judge"):
-            self._seats["metric"] = self._measure
-        if context.task.knowledge and context.task.knowledge.seat:
-            self._seats["predictor"] = self._predict
+        if metric := metric_of(context.task, "judge"):
+            self._seats["metric"] = partial(self._measure, metric)
+        if context.task.knowledge and (seat := context.task.knowledge.seat):
+            self._seats["predictor"] = partial(self._predict, seat.fit)
         self._values: dict[tuple[str, str], float | None] = {}
 
     async def vote(self, stage: str, texts: Mapping[str, str]) -> dict[str, events.CodeBallot]:
@@ -84,21 +83,15 @@ class CodeJudges:
             ballots[seat] = events.CodeBallot(ranking=rank(values), values=values)
         return ballots
 
-    async def _measure(self, key: str, text: str) -> float | None:
+    async def _measure(self, metric: Metric, key: str, text: str) -> float | None:
         """The mean over evaluations; None where one of them has no finite number."""
-        metric = metric_of(self._context.task, "judge")
-        assert metric is not None
         found, _ = await measure(self._context, metric, key, text, "metric")
         values = [each for each in found if each is not None and isfinite(each)]
         # Divided first, so that the sum of large numbers stays finite.
         return sum(each / EVALUATIONS for each in values) if len(values) == EVALUATIONS else None
 
-    async def _predict(self, key: str, text: str) -> float | None:
-        knowledge = self._context.task.knowledge
-        assert knowledge is not None
-        assert knowledge.seat is not None
-        query = PredictionQuery(key=key, fit=knowledge.seat.fit, text=text)
-        return (await self._context.ask(query)).value
+    async def _predict(self, fit: str, key: str, text: str) -> float | None:
+        return (await self._context.ask(PredictionQuery(key=key, fit=fit, text=text))).value
 
 
 def rank(values: Mapping[str, float | None]) -> tuple[str, ...] | None:
@@ -230,8 +223,7 @@ async def review(
     async def ask(stage: str, texts: Sequence[events.Incumbent]) -> events.Verdict | None:
         """Every judge is asked, and ties go to the latest."""
         named = {each.name: each.text for each in reversed(texts)}
-        reference = incumbents[0].text
-        panels.append(Panel(context, stage, named, seats, code=code, reference=reference))
+        panels.append(Panel(context, stage, named, seats, code=code, reference=incumbents[0].text))
         return await panels[-1].run()
 
     ranked = finalists

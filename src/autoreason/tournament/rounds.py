@@ -157,10 +157,9 @@ def _round(one: RecordedPass, left: events.Incumbent | None, first: bool, rule: 
     kind: TextKind | None = None
     if decided.outcome == "inconclusive":
         outcome = f"undecided: {decided.reason or 'too few votes could be counted'}"
-    elif decided.winner in (None, "A"):
+    elif decided.winner is None or decided.winner == "A":
         kind, outcome = "kept", _kept(decided, one, rule)
     else:
-        assert decided.winner is not None
         kind = one.kind(decided.winner, first=first)
         outcome = f"{'a new draft' if kind == 'new' else KINDS[kind].the} won"
         if not one.ballots:

@@ -123,10 +123,9 @@ def decided(event: events.PassDecided, k: int | None = None) -> str:
 def panel(event: events.PanelDecided) -> str:
     verdict = event.verdict
     is_pair = Key.parse(event.stage).head == PAIR
-    if verdict is None and is_pair:
-        return "no judge prefers the same text in both orders"
     if verdict is None:
-        return "too few valid ballots to decide anything"
+        none = "no judge prefers the same text in both orders"
+        return none if is_pair else "too few valid ballots to decide anything"
     first = "a tie at the top" if verdict.tied else f"{verdict.winner} leads"
     votes = ballots(verdict)
     if is_pair:
@@ -529,6 +528,5 @@ def passes_table(passes: Sequence[events.PassDecided]) -> Table:
             margin = "tie" if verdict.tied else str(verdict.margin)
             cast = " + ".join([str(verdict.ballots), *code_voters(verdict)])
             judged = [scores(verdict.scores), margin, percent(verdict.chance), cast]
-        won = each.winner or "inconclusive"
-        rows.append((str(each.number), won, *judged, f"{each.words:,}"))
+        rows.append((str(each.number), each.winner or "inconclusive", *judged, f"{each.words:,}"))
     return Table(columns, rows)

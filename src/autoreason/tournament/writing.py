@@ -131,8 +131,7 @@ def find_addition(text: str, sources: Sequence[str]) -> Excess | None:
 def _repeated(context: JobContext, text: str) -> list[re.Match[str]]:
     """Where a text repeats a sentence about its contract that no part of the task has."""
     task = context.task
-    wanted = task.contract.must_include
-    return find_sentences(text, task.sentences(), *_sources(context), *wanted)
+    return find_sentences(text, task.sentences(), *_sources(context), *task.contract.must_include)
 
 
 def _echo(context: JobContext, text: str) -> tuple[Violation, ...]:
@@ -228,10 +227,8 @@ async def criticise(
 
     `split` is what a judge said of the text who put it first, and one who put it lower.
     """
-    problems = tuple(
-        CritiqueProblem(severity="critical", kind="general", problem=fix)
-        for _, fix in breaches(context, text)
-    )
+    broken = partial(CritiqueProblem, severity="critical", kind="general")
+    problems = tuple(broken(problem=fix) for _, fix in breaches(context, text))
     listed = describe(problems)
     if problems:
         context.emit(CritiqueWritten(number=number, critic=0, problems=problems, by_code=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,13 +23,8 @@ if TYPE_CHECKING:
     from autoreason.run.result import Result
 
 _NOT_HERE = ("model", "call_limit", "passes", "output", "fail_on_contract", "help_all")
-_OF_RUN = [
-    each
-    for each in run_command.params
-    if each.name not in _NOT_HERE and each not in run_command.shared
-]
-
-
+_OWN = [each for each in run_command.params if each not in run_command.shared]
+_OF_RUN = [each for each in _OWN if each.name not in _NOT_HERE]
 _NAME = option("--name NAME", "What answers, as it calls itself.", name="named", default="agent")
 
 
@@ -138,11 +134,9 @@ def go_on(run: str, output: Path | None, book: Journal) -> int:
         from autoreason.cli.runner import drive_run
         from autoreason.run.recorded import resume
 
-        try:
+        # Another process may be quicker.
+        with suppress(RunLocked):
             return drive_run(partial(resume.aio, run, journal=book), options, end=_show)
-        except RunLocked:
-            # Another process was quicker.
-            pass
     found = recorded_result(book.row(run), book.story(run), book)
     return _show(reported_result(found, book), options)
 

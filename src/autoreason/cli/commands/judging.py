@@ -46,7 +46,6 @@ def advise(briefs: tuple[str, ...], **values: Any) -> PreparedRun[Any] | Report:
       autoreason advise brief.md -m {local} --dry-run
       autoreason advise --from amber-fox quiet-owl
     """
-
     from autoreason.cli import arguments
     from autoreason.run import studies
     from autoreason.task import Task
@@ -76,12 +75,7 @@ def advise(briefs: tuple[str, ...], **values: Any) -> PreparedRun[Any] | Report:
     "Who judges.", "Several of these make a mixed jury; repeatable.", options.batch_option
 )
 @options.limit_options
-@group(
-    "How models are asked",
-    options.facts_option,
-    options.criterion_option,
-    options.brief_option,
-)
+@group("How models are asked", options.facts_option, options.criterion_option, options.brief_option)
 @options.asking_judges_options
 @options.dry_run_option
 @with_examples
@@ -101,7 +95,6 @@ def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> PreparedRun[Any
       autoreason judge brief.md a.md b.md --judges 15 --equal-length
       autoreason judge amber-fox --judges 15 --set style=holistic
     """
-
     from autoreason.cli import arguments
     from autoreason.run import studies
     from autoreason.task import read_task, read_texts
@@ -109,8 +102,7 @@ def judge(brief: str, texts: tuple[Path, ...], **values: Any) -> PreparedRun[Any
     chosen = arguments.run_options("judge", values)
     if texts or Path(brief).is_file():
         parts = {name: values[name] for name in ("facts", "criteria", "limits_from_brief")}
-        task = read_task(brief, **parts)
-        return studies.judge.prepare(task, read_texts(texts), **chosen)
+        return studies.judge.prepare(read_task(brief, **parts), read_texts(texts), **chosen)
     for name in ("pairwise", "equal_length", "facts", "criteria"):
         if values[name]:
             raise InvalidInput(f"`{name}` is for texts, and {brief} is not a file; leave it out")
@@ -146,7 +138,6 @@ def compare(brief: str, **values: Any) -> PreparedRun[Any]:
       autoreason compare brief.md --strategies improve,best_of_n --repeats 10
       autoreason compare brief.md --match cost -m {cheap} --cost-limit 5
     """
-
     from autoreason.cli import arguments
     from autoreason.run import studies
 
@@ -179,7 +170,6 @@ def certify(model: str, **values: Any) -> PreparedRun[Any]:
       autoreason certify {local}
       autoreason certify {cheap} --cost-limit 1
     """
-
     from autoreason.cli import arguments
     from autoreason.run import studies
 
@@ -232,12 +222,10 @@ def new(
         missing = "the texts to rate" if brief else "the task of these texts with --brief"
         raise InvalidInput(f"name {missing}, as in --brief brief.md one.md two.md")
     tasks = [packets.from_files(brief, texts)] if brief else []
-    tasks += [packets.from_pairing(pairing) for pairing in pairings]
-    for row in map(book.find, runs):
-        tasks.append(packets.from_run(row.id, book.story(row.id)))
-    packet = packets.build_packet(
-        folder, tasks, seed=secrets.randbits(32) if seed is None else seed
-    )
+    tasks += map(packets.from_pairing, pairings)
+    tasks += [packets.from_run(row.id, book.story(row.id)) for row in map(book.find, runs)]
+    seed = secrets.randbits(32) if seed is None else seed
+    packet = packets.build_packet(folder, tasks, seed=seed)
     number = numbers.count(sum(len(task.codes) for task in packet.tasks), "text")
     leaks = [
         f"note: {entry.name} may give itself away to raters: “{leak}”"
@@ -306,7 +294,6 @@ def report(folder: Path, yes: bool, panels: tuple[str, ...], book: Journal) -> R
 
     In place of a folder, a file of votes saved on the page of a run is compared with its judges.
     """
-
     from autoreason.studies import rating_packet as packets
     from autoreason.studies import ratings
 
@@ -323,9 +310,8 @@ def report(folder: Path, yes: bool, panels: tuple[str, ...], book: Journal) -> R
             rankings.append(ratings.panel_of(run, book.story(run)))
     if not (packets.opening(folder) or yes):
         if not sys.stdin.isatty():
-            raise InvalidInput(
-                f"the key of {folder} is sealed; opening it ends the rating: give --yes"
-            )
+            sealed = f"the key of {folder} is sealed"
+            raise InvalidInput(f"{sealed}; opening it ends the rating: give --yes")
         question = f"Open the key of {folder}? No one can rate these texts blind afterwards."
         click.confirm(question, abort=True, err=True)
     return ratings.conclude(folder, panel=rankings)

@@ -147,10 +147,8 @@ def _show_text(row: RunRow, story: Story, *, diff: bool) -> None:
             print_message("nothing changed: the files are those it began with")
         return
     if not story.text:
-        yet = "" if story.end else " yet"
-        raise InvalidInput(
-            f"run {row.id} has no text{yet}; `autoreason show {row.id}` has the rest"
-        )
+        none = f"run {row.id} has no text{'' if story.end else ' yet'}"
+        raise InvalidInput(f"{none}; `autoreason show {row.id}` has the rest")
     if not diff:
         show_text(story.output or "", bare=True, prose=story.writes == "text")
     elif story.draft is None:
@@ -311,12 +309,8 @@ def _write_pairs(book: Journal, runs: tuple[str, ...], values: dict[str, Any]) -
         raise InvalidInput("--json is the summary of a file that is written; name one with --pairs")
     if not printed:
         check_output(pairs, "--pairs")
-    found = find_pairs(
-        find_text_runs(book, runs, values["every"]),
-        journal=book,
-        min_agreement=values["min_agreement"],
-        winner_only=values["winner_only"],
-    )
+    wanted = {name: values[name] for name in ("min_agreement", "winner_only")}
+    found = find_pairs(find_text_runs(book, runs, values["every"]), journal=book, **wanted)
     objects = [pair.as_object("chat" if values["chat"] else "text") for pair in found.pairs]
     lines = msgspec.json.Encoder().encode_lines(objects)
     if printed:

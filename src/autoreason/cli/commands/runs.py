@@ -83,7 +83,6 @@ def list_runs(limit: int, book: Journal, **wanted: Any) -> Answer:
     programs say what they solved of what there is to solve, problems times strategies times repeats.
     An interrupted run can be resumed. `autoreason view` shows the same in a browser.
     """
-
     from autoreason.journal.listing import select_runs
 
     rows = list(islice(select_runs(book, **wanted), limit + 1))
@@ -99,7 +98,6 @@ def list_runs(limit: int, book: Journal, **wanted: Any) -> Answer:
 
 def _story(book: Journal, row: RunRow) -> Story | None:
     """What a list shows of a run; of a set of problems with what came of each."""
-
     from autoreason.journal.listing import readable_story
 
     story = readable_story(book, row.id)
@@ -108,7 +106,6 @@ def _story(book: Journal, row: RunRow) -> Story | None:
 
 def _total(rows: list[RunRow], *, more: bool) -> str:
     """What those that are shown have cost; adding up all others would read the whole journal."""
-
     from autoreason.exchange import Spent
     from autoreason.journal.run_names import suite_name
     from autoreason.report.numbers import spending
@@ -143,7 +140,6 @@ def delete(
     A live run is never deleted, nor a suite without the one that `lab run --more` made of it.
     `autoreason runs compact` gives the space back.
     """
-
     from autoreason.journal.journal import continued_error
     from autoreason.journal.listing import select_runs
     from autoreason.journal.run_names import owning_run
@@ -193,7 +189,6 @@ def check(run: str | None, journal: str | None) -> Answer | tuple[Report, int]:
 
     Nothing is written. Exit status 0 where everything is sound or the same, 1 otherwise.
     """
-
     from autoreason.cli.console import ProgressLine
     from autoreason.journal import maintenance
 
@@ -219,7 +214,6 @@ def check(run: str | None, journal: str | None) -> Answer | tuple[Report, int]:
 
 def _existing(url: str | None) -> Place:
     """Where a journal is; one that is not there may be a typing error."""
-
     from autoreason.journal.journal import locate, open_store
 
     place = locate(url)
@@ -237,7 +231,6 @@ def backup(file: Path, journal: str | None) -> Answer:
 
     FILE must not exist. The copy is a journal: use it with --journal FILE.
     """
-
     from autoreason.cli.console import ProgressLine
     from autoreason.journal import maintenance
     from autoreason.journal.journal import locate
@@ -258,7 +251,6 @@ def compact(journal: str | None) -> Answer:
     for each run and compressed, with or without this. No run may be live; as much free space as the
     journal takes is needed meanwhile.
     """
-
     from autoreason.cli.console import ProgressLine
     from autoreason.journal import maintenance
     from autoreason.journal.journal import locate
@@ -332,7 +324,6 @@ def _as_object(row: RunRow, story: Story | None) -> dict[str, Any]:
 
 def _score(story: Story | None) -> dict[str, int]:
     """What was solved of all problems, or kept of all proposals; empty of any other run."""
-
     from autoreason.programs.events import solved_in
 
     if story is None or not (writes_programs(story) or story.writes == "files"):
@@ -379,15 +370,8 @@ def _cells(row: RunRow, story: Story | None) -> tuple[str, ...]:
     elif story and story.job and not is_contest(story):
         label = listed.kind if listed.kind == "comparison" else in_words(story.job.label)
         title = f"{label}: {title}"
-    return (
-        row.id,
-        when(row.created),
-        OUTCOMES[listed.outcome][0],
-        progress or "-",
-        describe_length(listed) or "-",
-        numbers.money(row.spent.cost),
-        title,
-    )
+    figures = progress or "-", describe_length(listed) or "-", numbers.money(row.spent.cost)
+    return row.id, when(row.created), OUTCOMES[listed.outcome][0], *figures, title
 
 
 @click.command(cls=Command, shares="book")

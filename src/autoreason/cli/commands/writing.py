@@ -184,5 +184,4 @@ def tell(given: tuple[str, ...], book: Journal) -> Answer:
         raise InvalidInput("the message is more than one argument; put quotes around it")
     message, run = given[-1], given[0] if len(given) == 2 else None
     row = find_run(book, run, lambda row: row.live, "live run")
-    said = tell(book, row, read_input() if message == "-" else message)
-    return Answer(None, notes=[said])
+    return Answer(None, notes=[tell(book, row, read_input() if message == "-" else message)])
