@@ -34,8 +34,8 @@ _LINGER = 0.02
 """Seconds to wait for more work before writing what no caller waits for."""
 _IDLE_CHECK = 2.0
 """Seconds after which an idle connection is checked, whether it was lost, and with it the locks of runs."""
-_LARGE, _GATHER = 16, 0.012
-"""After a batch as large as that many runs are under way: seconds to wait for more, for fewer and larger commits."""
+_LARGE, _MANY, _GATHER = 16, 4, 0.012
+"""Changes in a batch, or runs in the second before, from which many are under way: seconds to wait for more then."""
 
 
 @dataclass(slots=True, eq=False)
@@ -62,8 +62,8 @@ class Writer:
         self._closed = False
         self._gathers = False
         """The last batch was large."""
-        self._second, self._touched = 0, set[str]()
-        """Runs that are noted as written to in this second; once is enough where many are under way."""
+        self._second, self._touched, self._many = 0, set[str](), False
+        """Runs that are noted as written to in this second, which is enough; whether they were many in the last."""
         self._bell = threading.Condition(threading.Lock())
         self._failure: AutoreasonError | None = None
         # A daemon: a program that ends by an exception must not hang here.
@@ -132,7 +132,7 @@ class Writer:
             self._bell.wait_for(lambda: self._hurry, timeout=_LINGER)
             if self._gathers:
                 self._bell.wait_for(lambda: self._closed, timeout=_GATHER)
-            self._gathers = len(self._queue) >= _LARGE
+            self._gathers = len(self._queue) >= _LARGE or self._many
             batch, self._queue = self._queue, []
             self._hurry = self._closed
             return batch, not self._closed
@@ -171,7 +171,7 @@ class Writer:
         runs = {work.run for work in batch if work.run and work.error is None}
         second = int(monotonic())
         if second != self._second:
-            self._second, self._touched = second, set()
+            self._second, self._touched, self._many = second, set(), len(self._touched) >= _MANY
         if written := runs - self._touched if len(batch) >= _LARGE else runs:
             connection.touch(now(), written)
         connection.commit()
