@@ -205,7 +205,7 @@ def _find_no_json(_: str, text: str) -> str | None:
     return None
 
 
-@lru_cache(64)
+@lru_cache(1024)
 def count_words(text: str) -> int:
     return sum(map(bool, _WORD.findall(text)))
 
@@ -260,7 +260,7 @@ def _load_detector() -> Any:
     return detector
 
 
-@lru_cache(64)
+@lru_cache(1024)
 def _find_other_language(wanted: str, text: str) -> str | None:
     """What a text is in instead; None where that is not clear."""
     prose = CODE_BLOCK.sub("", text)

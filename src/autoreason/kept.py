@@ -97,7 +97,7 @@ class Given(NamedTuple):
         return [(Violation("keep", what), what + place) for what, place in found]
 
 
-@lru_cache(64)
+@lru_cache(1024)
 def _losses(given: Given, text: str, said: tuple[str, ...] = ()) -> tuple[_Loss, ...]:
     if not given.keep:
         return ()
@@ -128,7 +128,7 @@ def _long_words(text: str, fact: Fact) -> set[str]:
     return set(re.findall(r"[^\W\d]{4,}", sentence_of(text, fact).casefold()))
 
 
-@lru_cache(64)
+@lru_cache(1024)
 def find_new(given: Given, text: str, said: tuple[str, ...]) -> tuple[NewFact, ...]:
     """All but code, the last kind, that nothing states that was given or said."""
     found = find_unstated(text, (*given[3:], *said), FACT_KINDS[:-1])

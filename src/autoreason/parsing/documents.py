@@ -278,8 +278,8 @@ _BEFORE = 40
 _ENDS = r"""(?=[*_)\]]*(?:[.,;:!?"“”]|\s*$))"""
 
 
-# From its writing to the ballot a text is searched several times.
-@lru_cache(maxsize=64)
+# From its writing to the ballot a text is searched several times, in hundreds of runs at once.
+@lru_cache(maxsize=1024)
 def find_echo(text: str, prompts: PromptSet, *allowed: str) -> str:
     """The first passage that is word for word in the prompts and not in the task; empty where there is none."""
     sources = tuple(prompts.sources.values())
@@ -291,7 +291,7 @@ def find_echo(text: str, prompts: PromptSet, *allowed: str) -> str:
     ]
     lines = text.splitlines()
     # Models take a line of a prompt for the name of a line.
-    for line in (*lines, *(line.partition(":")[0] for line in lines)):
+    for line in (*lines, *(line.partition(":")[0] for line in lines if ":" in line)):
         words = tuple(_words(line))
         if words in phrases and len(words) >= _LINE:
             found.append((words, line.strip()))
@@ -299,7 +299,7 @@ def find_echo(text: str, prompts: PromptSet, *allowed: str) -> str:
     return next((passage for phrase, passage in found if phrase not in known), "")
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def find_sentences(text: str, sentences: tuple[str, ...], *allowed: str) -> list[re.Match[str]]:
     """Where a text has one of these as a sentence of its own, in any capitals; not where the task has it."""
     plain = _plain(text)

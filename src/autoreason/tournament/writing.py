@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from textwrap import shorten
@@ -110,12 +109,17 @@ def violations(context: JobContext, text: str) -> tuple[Violation, ...]:
 
 def breaches(context: JobContext, text: str) -> list[Breach]:
     """The same, with what breaks each of those limits, and where, for the author who is to fix it."""
-    own = text
+    task, sources, own = context.task, _sources(context), text
+    repeated = find_sentences(text, task.sentences(), *sources, *task.contract.must_include)
     # To quote a pattern of the contract may be to match it.
-    for repeated in reversed(_repeated(context, text)):
-        own = f"{own[: repeated.start()]}\n{own[repeated.end() :]}"
-    found = context.task.breaches(text, own, context.said)
-    return found + [(each, each.message) for each in _echo(context, text)]
+    for each in reversed(repeated):
+        own = f"{own[: each.start()]}\n{own[each.end() :]}"
+    found = task.breaches(text, own, context.said)
+    echo = find_echo(text, context.prompts, *sources)
+    if echo or repeated:
+        message = f"“{echo or repeated[0][0]}” repeats the request and does not belong in the text"
+        found.append((Violation("echo", message), message))
+    return found
 
 
 def find_addition(text: str, sources: Sequence[str]) -> Excess | None:
@@ -126,20 +130,6 @@ def find_addition(text: str, sources: Sequence[str]) -> Excess | None:
     quoted = ", ".join(f"“{shorten(each, _QUOTED, placeholder=' …')}”" for each in added[:_SHOWN])
     more = f" and {len(added) - _SHOWN} more" if len(added) > _SHOWN else ""
     return Excess("added", f"{quoted}{more} cannot be cut from either text", "leave it out")
-
-
-def _repeated(context: JobContext, text: str) -> list[re.Match[str]]:
-    """Where a text repeats a sentence about its contract that no part of the task has."""
-    task = context.task
-    return find_sentences(text, task.sentences(), *_sources(context), *task.contract.must_include)
-
-
-def _echo(context: JobContext, text: str) -> tuple[Violation, ...]:
-    echo = find_echo(text, context.prompts, *_sources(context))
-    if not echo and (repeated := _repeated(context, text)):
-        echo = repeated[0].group()
-    message = f"“{echo}” repeats the request and does not belong in the text"
-    return (Violation("echo", message),) if echo else ()
 
 
 async def _request_whole(context: JobContext, request: Request, key: str) -> Document | MissingText:
@@ -180,8 +170,9 @@ def _read_text(context: JobContext, reply: str) -> Document:
 
 
 def _faults(context: JobContext, text: str) -> tuple[int, int, int]:
-    echoes = len(_echo(context, text))
-    return len(violations(context, text)) - echoes, echoes, len(leaks_in(context, text))
+    broken = violations(context, text)
+    echoes = sum(each.rule == "echo" for each in broken)
+    return len(broken) - echoes, echoes, len(leaks_in(context, text))
 
 
 def leaks_in(context: JobContext, text: str) -> tuple[str, ...]:
