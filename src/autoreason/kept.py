@@ -74,6 +74,8 @@ class Given(NamedTuple):
         """What a person should know of it before the first call."""
         short = f"{self.max_words} words are under half of your draft"
         found = [f"facts of your draft need not stay: {short}"] * self._is_off
+        if not (self.draft and self.facts):
+            return found
         olds = [(x, _long_words(self.draft, x)) for x in find_unstated(self.draft, [self.facts])]
         for new in find_unstated(self.facts, [self.draft]):
             words = _long_words(self.facts, new)

@@ -51,7 +51,8 @@ def _load_grammar() -> dict[str, Any]:
     # Few commands read TOML.
     import tomllib
 
-    words = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+    text = Path(__file__).with_suffix(".toml").read_text("utf-8")
+    words = tomllib.loads(text.replace("\\\n", ""))
     for name in ("units", "bounds", "after", "languages"):
         words[name.upper()] = "|".join(f"(?P<{x}>{y})" for x, y in words[name].items())
     words["phrases"] = {x: rf"(?<![\w$€£])(?:{y})(?!\w)" for x, y in words["phrases"].items()}

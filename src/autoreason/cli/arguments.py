@@ -18,7 +18,6 @@ from autoreason.fields import FieldDoc, plainly, read_docs
 from autoreason.files import config_file, is_word_file, open_input
 from autoreason.job_types import Research
 from autoreason.run import verbs
-from autoreason.run.word_files import UNREAD, read_word_file
 from autoreason.settings import (
     LIMITS,
     ROLE_MODELS,
@@ -73,6 +72,8 @@ def task_of(brief: str, values: dict[str, Any]) -> Task:
     draft, contract = values["draft"], contract_of(values)
     if not is_word_file(draft):
         return read_task(brief, draft=draft, contract=contract, **parts)
+    from autoreason.run.word_files import UNREAD, read_word_file
+
     task = read_task(brief, contract=contract, **parts)
     task = replace(task, draft=read_word_file(draft), draft_file=str(draft.resolve()))
     print(f"{draft.name}: {UNREAD}", file=sys.stderr)

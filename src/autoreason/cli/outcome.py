@@ -20,7 +20,6 @@ from autoreason.files import check_folder, is_word_file, write
 from autoreason.report.changes import FENCE
 from autoreason.report.table import WIDEST, Table, wrap
 from autoreason.run.result import Result, how_to_go_on
-from autoreason.run.word_files import write_word_file
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -240,6 +239,8 @@ def end_run(result: Result, options: OutputOptions, console: Console | None) -> 
         notes.append(f"with -o {options.output} it writes the result there")
     with _explain_failure(result, str(file)):
         if file and is_word_file(file):
+            from autoreason.run.word_files import write_word_file
+
             notes += write_word_file(ending.text or "", file, story.task)
         elif file:
             write(file, ending.text or "")
