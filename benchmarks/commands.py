@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import struct
 import subprocess
 import sys
@@ -111,18 +112,28 @@ def _observe(command: Sequence[str], provider: Serving, *, terminal: bool = Fals
             stderr=output,
             env=_environment(folder, provider),
         )
+        peaks = [0.0]
+        threading.Thread(target=_watch_memory, args=(process.pid, peaks)).start()
         cpu_at_first = _cpu_at_first(process.pid, provider)
         ran, end = _wait(process, command, started)
     calls = provider.log()
     return Ran(
         wall=ran.wall,
         cpu=ran.cpu,
-        memory=ran.memory,
+        memory=peaks[-1] or ran.memory,
         to_first=calls[0].arrived - started,
         cpu_at_first=cpu_at_first,
         after_last=end - max(call.done for call in calls),
         calls=tuple(calls),
     )
+
+
+def _watch_memory(process: int, peaks: list[float]) -> None:
+    # What the system says at the end counts the memory of the process that started this one, too.
+    with suppress(OSError):
+        while found := re.search(r"VmHWM:\s+(\d+)", Path(f"/proc/{process}/status").read_text()):
+            peaks.append(int(found[1]) / 1024)
+            time.sleep(0.02)
 
 
 def _cpu_at_first(process: int, provider: Serving) -> float:

@@ -30,7 +30,7 @@ from autoreason.keys import Key, judge_of
 from autoreason.report import numbers
 from autoreason.report.numbers import count, lines
 from autoreason.story import ALTERNATIVES, CONFIRMATION, DRAFTS, RecordedPass, Story
-from autoreason.tournament.rounds import Chapter, describe_faults, is_new_draft, tell
+from autoreason.tournament.rounds import Chapter, describe_faults, is_new_draft, tell, tell_last
 from autoreason.tournament.statements import dropped, left_out, violations
 from autoreason.wording import KINDS, kind_of, numeral
 
@@ -242,7 +242,7 @@ def describe_step(event: AnyEvent, story: Story) -> str:
         case events.BallotCast():
             return _vote(event, story)
         case events.ReviewDecided():
-            last = tell(story)[-1]
+            last = tell_last(story)
             return f"{'review' if story.is_sampling else last.name}: {last.sentence}"
         case events.PanelDecided():
             return _panel(event)
@@ -273,7 +273,7 @@ def _round_step(event: AnyEvent, story: Story) -> str:
         case events.PassDecided():
             # That a rewrite is there, without a vote, is said already.
             is_said = story.is_sampling or event.outcome == "unjudged"
-            return "" if is_said else f"{place}: {tell(story)[-1].sentence}"
+            return "" if is_said else f"{place}: {tell_last(story).sentence}"
     return in_words(event.line)
 
 

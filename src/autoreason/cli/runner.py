@@ -24,8 +24,10 @@ from autoreason.cli.announcement import require_weights
 from autoreason.cli.command import print_message, with_flags
 from autoreason.cli.live import CELL, LAST_WAIT, Call, Live, View
 from autoreason.cli.outcome import OutputOptions
-from autoreason.events import LIFECYCLE
+from autoreason.events import LIFECYCLE, AnyEvent, DraftReady
+from autoreason.facts import find_facts
 from autoreason.job_types import Certify, Lab, Research
+from autoreason.jobs.context import run_while_waiting
 from autoreason.journal.run_names import cell_name
 from autoreason.keys import sub_key
 from autoreason.run.result import Result, StopSwitch, how_to_go_on
@@ -219,13 +221,20 @@ async def _drive(
     switch = StopSwitch()
     interrupts = Interrupts(view, switch)
     ticking = asyncio.create_task(_tick(view))
+
+    def take_in(event: AnyEvent) -> None:
+        view.on_event(event)
+        if isinstance(event, DraftReady) and view.live.story.writes == "text":
+            # The ending says which facts are new: what finds them is compiled by then.
+            run_while_waiting(partial(find_facts, event.text))
+
     try:
         with interrupts:
             view.open()
             return await drive(
                 on_ready=interrupts.begin,
                 on_started=start,
-                on_event=view.on_event,
+                on_event=take_in,
                 on_signal=view.on_signal,
                 on_warning=warnings.append,
                 stop_switch=switch,

@@ -37,6 +37,9 @@ from autoreason.report.numbers import percent
 from autoreason.settings import Settings, Unit
 from autoreason.task import Task
 
+_SENT_WITHIN = 0.02
+"""Seconds."""
+
 
 def amount_spent(spent: Spent, unit: Unit) -> Decimal:
     """What was spent in the unit that is matched; refused where it is not known."""
@@ -186,6 +189,11 @@ async def side_by_side(emit: Emit, works: Sequence[Work[T]]) -> list[T]:
     begun = [work(buffer.emit) for work, buffer in zip(works, buffers, strict=True)]
     await use_in_order(begun, take)
     return results
+
+
+def run_while_waiting(work: Callable[[], object]) -> None:
+    """Do what takes long when the requests that are being made have been sent, so that no call waits for it."""
+    asyncio.get_running_loop().call_later(_SENT_WITHIN, work)
 
 
 async def run_in_windows(

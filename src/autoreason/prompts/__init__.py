@@ -40,6 +40,11 @@ class PromptSet:
         )
         return "".join(template.root_render_func(context)).strip()
 
+    def compile(self, names: Iterable[str]) -> None:
+        """Do now what the first time that one of these is rendered would take milliseconds."""
+        for name in self.sources.keys() & names:
+            _compiled(self.sources[name])
+
     @property
     def small(self) -> PromptSet | None:
         """The set with its short prompts in place of the long ones; None where there are none."""

@@ -89,14 +89,9 @@ class Chapter(NamedTuple):
 
 def tell(story: Story) -> list[Chapter]:
     """Rounds and reviews, in order; the last may be under way."""
-    rule = story.settings.voting if story.settings else ""
     found: list[Chapter] = []
     for step, left in zip_longest(story.steps, story.left):
-        if isinstance(step, RecordedReview):
-            found.append(_review(step, left, rule))
-        else:
-            first = story.draft is not None and step.incumbent == story.draft.text
-            found.append(_round(step, left, first, rule))
+        found.append(_chapter(story, step, left))
         if left and found[-1].back:
             for at, each in enumerate(found):
                 is_new = each.number > left.since and each.kind not in (None, "kept")
@@ -104,6 +99,22 @@ def tell(story: Story) -> list[Chapter]:
                     gone = f"{each.note} Given up in the review after round {step.number}."
                     found[at] = each._replace(note=gone.lstrip())
     return found
+
+
+def tell_last(story: Story) -> Chapter:
+    """The last of them alone."""
+    left = story.left[-1] if len(story.left) == len(story.steps) else None
+    return _chapter(story, story.steps[-1], left)
+
+
+def _chapter(
+    story: Story, step: RecordedPass | RecordedReview, left: events.Incumbent | None
+) -> Chapter:
+    rule = story.settings.voting if story.settings else ""
+    if isinstance(step, RecordedReview):
+        return _review(step, left, rule)
+    first = story.draft is not None and step.incumbent == story.draft.text
+    return _round(step, left, first, rule)
 
 
 def _review(step: RecordedReview, left: events.Incumbent | None, rule: str) -> Chapter:
@@ -283,14 +294,13 @@ def describe_split(story: Story) -> tuple[str, ...]:
 def _sentence_about(ballot: events.BallotCast, names: Iterable[str], *, alone: bool = False) -> str:
     """The first sentence that is about one of the texts, the first name first; or about it `alone`."""
     labels = dict(zip(ballot.order, ballot.labels, strict=True))
-    sentences = [
-        _LABEL.sub("", each.strip())
-        for each in split_sentences(ballot.reasoning)
-        if each.strip() and ">" not in each and not _VERDICT.match(each)
-    ]
+    sentences = split_sentences(ballot.reasoning)
     for own in (labels[name] for name in names if name in labels):
         others = [label for label in ballot.labels if label != own]
-        about = [each for each in sentences if re.search(rf"\b{re.escape(own)}\b", each)]
+        # Most sentences of a long reasoning are not about it, and that is quick to see.
+        some = (each for each in sentences if own in each and ">" not in each)
+        said = (_LABEL.sub("", each.strip()) for each in some if not _VERDICT.match(each))
+        about = [each for each in said if re.search(rf"\b{re.escape(own)}\b", each)]
         without = [each for each in about if not any(label in each for label in others)]
         if found := without or ([] if alone else about):
             return found[0]
