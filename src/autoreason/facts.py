@@ -1,7 +1,5 @@
 """Facts in texts, found and compared by code: what a rewrite loses, changes or invents."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence

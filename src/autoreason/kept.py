@@ -1,7 +1,5 @@
 """What a text must keep of what was given, and what it states that nobody gave."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The task: a brief, perhaps a starting draft and facts, and the contract a text must keep."""
 
-from __future__ import annotations
-
 import re
 import sys
 from abc import abstractmethod

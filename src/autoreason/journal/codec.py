@@ -1,7 +1,5 @@
 """What is recorded, as typed values, and how it is encoded: a long text of a run is stored once."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime

@@ -22,7 +22,7 @@ FULL_LINE = re.compile(r"(?<=[^\n]{59}\S) ?\n *")
 """Where a line was broken to fit a window; a shorter one ends because its author meant it."""
 LINE_END = "\u2028"
 """Between the lines of a paragraph whose ends are to be shown."""
-_SENTENCE_END = re.compile(rf"{SENTENCE_GAP}|\n\s*")
+_SENTENCE_END = rf"{SENTENCE_GAP}|\n\s*"
 _WORD = r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+"
 """Compiled when it is first needed: the range takes as long as forty other patterns."""
 _MOST_PAIRS = 40_000
@@ -75,7 +75,7 @@ def split_blocks(text: str, line_end: str = " ") -> list[Block]:
 
 def split_sentences(text: str) -> list[str]:
     """Its sentences and lines, each with the white space behind it."""
-    ends = {0, *(each.end() for each in _SENTENCE_END.finditer(hide_points(text))), len(text)}
+    ends = {0, *(each.end() for each in re.finditer(_SENTENCE_END, hide_points(text))), len(text)}
     return [text[start:end] for start, end in pairwise(sorted(ends))]
 
 
