@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime, timedelta
 from difflib import get_close_matches
 from functools import lru_cache
 from io import BytesIO
-from itertools import islice
+from itertools import filterfalse, islice
 from math import inf
 from typing import Any, Literal, NamedTuple
 
@@ -387,7 +387,7 @@ _SEEN = "impress*, einblendung*, views, visitors, sessions, users"
 def plain_name(header: str) -> str:
     """A name as its words, without case and diacritics."""
     plain = unicodedata.normalize("NFKD", header.casefold())
-    letters = "".join(sign for sign in plain if not unicodedata.combining(sign))
+    letters = plain if plain.isascii() else "".join(filterfalse(unicodedata.combining, plain))
     return " ".join(re.findall(r"[^\W_]+", letters))
 
 
