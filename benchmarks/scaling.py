@@ -25,8 +25,8 @@ seed: 1
 tasks:
 {tasks}
 arms:
-  contest: {{passes: 4, k: 99, reviewers: 0, draft: own}}
-  again: {{passes: 4, k: 99, reviewers: 0, draft: own, judges: 3}}
+  contest: {{passes: 4, k: 99, reviewers: 0, draft: own, candidates: B+AB, judges: 5}}
+  again: {{passes: 4, k: 99, reviewers: 0, draft: own, candidates: B+AB, judges: 3}}
 repeats: 1
 measures: [words]
 """
