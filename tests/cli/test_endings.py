@@ -156,7 +156,8 @@ def test_a_limit_is_reached(ends: Ends) -> None:
 
 def test_reviews_cannot_be_read(ends: Ends) -> None:
     said = "Paused after 1 s: too few rankings of two reviews in a row could be read."
-    assert ends("unreadable", *SHORT, status=5)[0] == said
+    # What follows stands on the same line if the run took long enough to be told in whole seconds.
+    assert ends("unreadable", *SHORT, status=5)[0].startswith(said)
 
 
 def test_another_round_would_not_fit(ends: Ends) -> None:
