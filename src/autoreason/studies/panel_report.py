@@ -199,6 +199,8 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
         elif not self.winner:
             lines.append(self._could_show())
         lines += self.taste_for_length()
+        if broken := self.violations.get(names[0]):
+            lines.append(f"{names[0]} breaks a limit: {'; '.join(broken)}.")
         all_ = "All judges" if len({*self.judges}) == 1 else "Judges"
         who = f"{all_} are {jury(self.judges)}" if self.judges else ""
         return [*lines, " · ".join(filter(None, [who, took]))]

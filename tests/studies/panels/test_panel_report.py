@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.run.runs import settings as run_settings
 
 from autoreason.events import BallotCast
@@ -242,6 +243,13 @@ def test_the_end_counts_judges_and_warns_of_a_taste_for_length() -> None:
     odd = ["bca", "bac", "abc", "abc", "abc", "cba", "cba"]
     said = panel(*odd, chance=0.9).summary()[0]
     assert "b leads, placed best on average, and first in 2 of 7 rankings" in said
+
+
+def test_the_end_says_that_the_text_in_the_lead_breaks_a_limit() -> None:
+    broken = {"a": ("18 words, at most 10 allowed",), "b": ("no table",)}
+    found = replace(panel(*["abc"] * 7, chance=0.001), violations=broken)
+    assert found.summary()[2] == "a breaks a limit: 18 words, at most 10 allowed."
+    assert replace(found, violations={"a": (), "b": ("no table",)}).summary()[3:] == []
 
 
 def test_many_texts_have_a_winner_by_a_wide_lead_or_where_all_put_it_first() -> None:
