@@ -33,7 +33,7 @@ class Fact(NamedTuple):
     end: int
 
 
-@lru_cache(1024)
+@lru_cache(256)
 def find_facts(text: str) -> tuple[Fact, ...]:
     """Every fact in a text, in its order; `\\0` stands for what one reader took from the next."""
     facts, rest, tables, low = list[Fact](), text[:_MOST_READ], _tables(), text.lower()
@@ -103,7 +103,7 @@ def _aligned(one: _Words, other: _Words) -> list[tuple[Fact, Fact]]:
     return [(old, fact) for old, fact in pairs if old and fact]
 
 
-@lru_cache(1024)
+@lru_cache(64)
 def _sentences_of_figures(text: str) -> dict[object, _Words]:
     """Sentences by their words other than figures, and by the values of several; none where two have the same."""
     found: dict[object, _Words] = {}
@@ -159,7 +159,7 @@ def _states(text: str, fact: Fact, known: set[str]) -> bool:
     return as_initials or value in stated or stated >= parts
 
 
-@lru_cache(1024)
+@lru_cache(64)
 def _stated(text: str) -> dict[str, set[str]]:
     """What a text states, by kind: values, and what they are made of."""
     # An address does not state the names in it.
@@ -226,7 +226,7 @@ def _tokens(text: str) -> list[str]:
     return [*words, *re.findall(r"[<>!=]=|[-+*/%]=|&&|\|\||(?<=\s)[<>](?=\s)", text)]
 
 
-@lru_cache(1024)
+@lru_cache(256)
 def _words(text: str) -> set[str]:
     return set(re.findall(r"[^\W\d_]+", text))
 

@@ -36,10 +36,12 @@ def played_chances(ends: Sequence[VoteResult]) -> tuple[float, float]:
     return stayed.count(True) / len(ends), stayed.count(False) / len(ends)
 
 
-def random_panels(judges: int, candidates: int, panels: int, seed: int) -> Iterator[VoteResult]:
+def random_panels(
+    judges: int, candidates: int, panels: int, seed: int, rule: str = "borda"
+) -> Iterator[VoteResult]:
     names, rng = "ABCDEFGHIJ"[:candidates], random.Random(seed)
     for _ in range(panels):
-        yield count_votes("borda", [rng.sample(names, candidates) for _ in range(judges)], names)
+        yield count_votes(rule, [rng.sample(names, candidates) for _ in range(judges)], names)
 
 
 @cases(
@@ -65,14 +67,18 @@ def test_the_chances_are_those_of_counting_every_possible_panel(
 
 
 @pytest.mark.parametrize(
-    ("judges", "candidates"), [(9, 3), (7, 5), pytest.param(7, 8, id="sampled")]
+    ("judges", "candidates", "rule"),
+    [
+        *((9, 3, "borda"), (7, 5, "borda")),
+        *(pytest.param(7, 8, rule, id=f"sampled {rule}") for rule in ("borda", "majority")),
+    ],
 )
-def test_the_chances_are_those_of_playing_it_out(judges: int, candidates: int) -> None:
-    tallies = list(random_panels(judges, candidates, panels=8000, seed=5))
+def test_the_chances_are_those_of_playing_it_out(judges: int, candidates: int, rule: str) -> None:
+    tallies = list(random_panels(judges, candidates, panels=8000, seed=5, rule=rule))
     for margin in (1, 2, 4, 8):
         share = sum(tally.margin >= margin for tally in tallies) / len(tallies)
-        assert abs(chance_of_margin(judges, margin, candidates) - share) < 0.025
-    expected = pytest.approx(survival_chances(judges, candidates), abs=0.025)
+        assert abs(chance_of_margin(judges, margin, candidates, rule) - share) < 0.025
+    expected = pytest.approx(survival_chances(judges, candidates, rule), abs=0.025)
     assert played_chances(tallies) == expected
 
 

@@ -46,6 +46,7 @@ INTERRUPTED = 130
 _TREATED_AS_TERMINALS = {"FORCE_COLOR", "TTY_COMPATIBLE"}
 """Variables by which a user says so of what is none."""
 _READ_EVERY = 0.5
+_PAGE = 5_000
 
 Rows = list[tuple[str, str]]
 """Labels and what they say."""
@@ -225,8 +226,8 @@ async def _drive(
     def take_in(event: AnyEvent) -> None:
         view.on_event(event)
         if isinstance(event, DraftReady) and view.live.story.writes == "text":
-            # The ending says which facts are new: what finds them is compiled by then.
-            run_while_waiting(partial(find_facts, event.text))
+            # The ending says which facts are new: what finds them is compiled by then, from no more than a page.
+            run_while_waiting(partial(find_facts, event.text[:_PAGE]))
 
     try:
         with interrupts:

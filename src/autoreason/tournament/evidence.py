@@ -11,7 +11,6 @@ from itertools import chain, combinations, combinations_with_replacement, permut
 from itertools import count as count_from
 from math import comb, factorial, prod
 from statistics import fmean
-from struct import Struct
 from typing import NamedTuple
 
 from autoreason.contract import count_words
@@ -222,10 +221,8 @@ def _margins(judges: int, candidates: int, rule: str) -> tuple[int, ...]:
     return tuple(margins[margin] for margin in range(max(margins) + 1))
 
 
-_COUNTABLE = 20_000
+_COUNTABLE = 220_000
 _SAMPLE = 20_000
-_FEW_BALLOTS = 8
-"""Candidates from which on there are more ballots than a sample needs."""
 
 
 def _random_panels(judges: int, candidates: int, rule: str) -> Mapping[Scores, int]:
@@ -280,20 +277,17 @@ def _all_elections(judges: int, candidates: int, rule: str) -> Mapping[Scores, i
 
 @cache
 def _sampled_panels(judges: int, candidates: int, rule: str) -> Mapping[Scores, int]:
-    rng, names = random.Random(0), range(candidates)
-    # Drawn once and reused: drawing each ballot anew takes many times as long.
-    ballots = list(permutations(names)) if candidates < _FEW_BALLOTS else None
-    ballots = ballots or [tuple(sorted(names, key=lambda _: rng.random())) for _ in range(_SAMPLE)]
-    if not is_additive(rule):
-        return Counter(_scores(rng.choices(ballots, k=judges), rule) for _ in range(_SAMPLE))
-    # The points of a ballot in one number, so that a sum of numbers is one of ballots.
-    points = Struct(f"<{candidates}H")
-    numbers = [int.from_bytes(points.pack(*ballot), "little") for ballot in ballots]
-    drawn = iter(rng.choices(numbers, k=judges * _SAMPLE))
-    sums = (
-        sum(each).to_bytes(points.size, "little") for each in zip(*[drawn] * judges, strict=True)
-    )
-    return Counter(tuple(sorted(points.unpack(each))) for each in sums)
+    rng = random.Random(0)
+    panels: defaultdict[Scores, int] = defaultdict(int)
+    # Ballots are drawn once and reused: drawing each anew takes many times as long.
+    ballots = [tuple(rng.sample(range(1, candidates + 1), candidates)) for _ in range(_SAMPLE)]
+    for _ in range(_SAMPLE):
+        cast = rng.choices(ballots, k=judges)
+        if rule == "borda":
+            panels[tuple(sorted(map(sum, zip(*cast, strict=True))))] += 1
+        else:
+            panels[_scores(cast, rule)] += 1
+    return panels
 
 
 def _scores(cast: Sequence[tuple[int, ...]], rule: str) -> Scores:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from autoreason import events
 from autoreason.exchange import Query
-from autoreason.jobs.context import JobContext, draw, run_while_waiting, use_in_order
+from autoreason.jobs.context import JobContext, draw, use_in_order
 from autoreason.keys import sub_key
 from autoreason.parsing.documents import same_text
 from autoreason.settings import Settings
@@ -150,8 +150,6 @@ class Panel:
         code = await self.code.vote(self.stage, self.texts) if self.code else {}
         self.size = self.size.with_code(code.values(), names)
         vote = partial(cast_ballot, self.context, self.stage, reference=self.reference)
-        # Its verdict needs every panel that chance can bring.
-        run_while_waiting(partial(chance_of_margin, self.size, 0, len(names), rule))
         while wave := self.size.wave(self.rankings, names, rule, len(self.invalid_seats)):
             seats = range(len(self.ballots), len(self.ballots) + wave)
             voting = [
