@@ -25,7 +25,7 @@ from autoreason.cli.command import print_message, with_flags
 from autoreason.cli.live import CELL, LAST_WAIT, Call, Live, View
 from autoreason.cli.outcome import OutputOptions
 from autoreason.events import LIFECYCLE, AnyEvent, DraftReady
-from autoreason.facts import find_facts
+from autoreason.facts import find_unstated
 from autoreason.job_types import Certify, Lab, Research
 from autoreason.jobs.context import run_while_waiting
 from autoreason.journal.run_names import cell_name
@@ -225,9 +225,11 @@ async def _drive(
 
     def take_in(event: AnyEvent) -> None:
         view.on_event(event)
-        if isinstance(event, DraftReady) and view.live.story.writes == "text":
+        story = view.live.story
+        if isinstance(event, DraftReady) and story.task and story.writes == "text":
             # The ending says which facts are new: what finds them is compiled by then, from no more than a page.
-            run_while_waiting(partial(find_facts, event.text[:_PAGE]))
+            given = [story.task.brief[:_PAGE]]
+            run_while_waiting(partial(find_unstated, event.text[:_PAGE], given))
 
     try:
         with interrupts:
