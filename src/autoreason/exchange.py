@@ -6,11 +6,12 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from decimal import Decimal
 from enum import StrEnum
+from operator import add
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, get_args, overload
 from zlib import crc32
 
 from msgspec import Struct, convert
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 A = TypeVar("A")
 Role = Literal["author", "critic", "reviser", "synthesizer", "judge"]
@@ -237,8 +238,8 @@ class Spent(Struct, frozen=True, kw_only=True):
 
     def joined(self, other: Spent) -> Spent:
         """Both together."""
-        names = self.__struct_fields__
-        return Spent(**{name: getattr(self, name) + getattr(other, name) for name in names})
+        sums = map(add, astuple(self), astuple(other))
+        return Spent(**dict(zip(self.__struct_fields__, sums, strict=True)))
 
 
 class Ask(Protocol):

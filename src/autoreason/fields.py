@@ -226,9 +226,12 @@ def check_call(
 
 def check_fields(value: Struct) -> None:
     """The same for the fields of a struct, which its class does not look at."""
-    hints = read_hints(type(value))
-    for name in value.__struct_fields__:
-        check_type(name, getattr(value, name), hints[name])
+    hints, names = read_hints(type(value)), value.__struct_fields__
+    usual = dict(zip(reversed(names), reversed(value.__struct_defaults__), strict=False))
+    for name in names:
+        # Most are left as they are.
+        if (given := getattr(value, name)) is not usual.get(name, names):
+            check_type(name, given, hints[name])
 
 
 def check_type(name: str, value: object, hint: Any) -> None:

@@ -167,7 +167,7 @@ def test_a_try_is_chosen_and_its_changes_are_shown_with_the_keyboard(
 
 
 def test_a_page_has_as_many_texts_as_one_reads_and_says_where_the_others_are() -> None:
-    tries = [Try("", str(n), [Version("one", "A long text. " * 3_000)]) for n in range(4)]
+    tries = [Try("", str(n), [Version("one", "A long text. " * 1_500)]) for n in range(4)]
     page = SideBySide(tries).to_html()
     assert page.count('class="try"') == 2
     assert "The texts of 2 more tries are in the runs that are named." in page

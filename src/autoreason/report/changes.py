@@ -181,7 +181,11 @@ def _align(old: Sequence[Block], new: Sequence[Block], least: float) -> Iterator
 
 def suggest_words(was: str, now: str, part: str, least: int) -> Pairs:
     """By turns what changed and what did not; between changes fewer parts than `least` have changed with them."""
-    old, new = (re.findall(part, each.replace(LINE_END, "\n")) for each in (was, now))
+    was, now = (each.replace(LINE_END, "\n") for each in (was, now))
+    if not was or not now or was == now:
+        yield from (("", ""), (was, now)) if was == now else ((was, now),)
+        return
+    old, new = (re.findall(part, each) for each in (was, now))
     bare = [[each.rstrip() for each in row] for row in (old, new)]
     i = j = 0
     for k, m, size in SequenceMatcher(None, bare[0], bare[1]).get_matching_blocks():

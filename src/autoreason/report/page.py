@@ -169,7 +169,7 @@ def _restrict(state: StateCore) -> None:
 # ---- texts that competed, try by try: what came of each, and the texts beside each other ---------
 
 Tone = Literal["", "first", "second", "none", "good", "bad"]
-_MOST_TEXT = 100_000
+_MOST_TEXT = 40_000
 """Characters on a page, the first try not counted: what is beyond is read in the runs that the matrix names."""
 
 

@@ -200,10 +200,10 @@ class Table(NamedTuple):
         values: list[Sequence[object]] = []
         for at, column in enumerate(self.columns):
             name = column.title.replace(" ", "_")
-            found = (row[at] for row in self.rows)
+            found = [row[at] for row in self.rows]
             raw = [each.value if isinstance(each, Figure) else each for each in found]
-            estimates = [each if isinstance(each, Estimate) else Estimate(None) for each in raw]
-            if any(isinstance(each, Estimate) for each in raw):
+            if Estimate in set(map(type, raw)):
+                estimates = (x if isinstance(x, Estimate) else Estimate(None) for x in raw)
                 names += [name, f"{name}_low", f"{name}_high"]
                 values += zip(*((e.value, e.low, e.high) for e in estimates), strict=True)
             else:
@@ -240,11 +240,18 @@ def to_csv(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return out.getvalue()
 
 
-def _in_csv(value: object) -> str:
-    if isinstance(value, str | tuple):
-        return in_csv(" ".join(_lines_of(value)))
-    shown = _shown(value) if isinstance(value, bool) else value
-    return "" if shown is None else str(shown)
+def _in_csv(value: object) -> object:
+    """The value itself where its writer knows how to write it."""
+    match value:
+        case None:
+            return ""
+        case str():
+            return in_csv(" ".join(value.split()))
+        case tuple():
+            return _in_csv(" ".join(value))
+        case bool():
+            return _shown(value)
+    return value
 
 
 def _shown(value: object) -> Cell:

@@ -6,8 +6,11 @@ from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
 from math import asin, ceil, comb, exp, lgamma, log, log2, sqrt
 from statistics import NormalDist, fmean
+from typing import TypeVar
 
 from autoreason.stats import BEYOND_CHANCE, Estimate, Test
+
+T = TypeVar("T")
 
 _STEP, _LEAST_STEP = 1.02, -900
 """Of p-values that are found in steps: the least is a level divided by 55 million."""
@@ -41,9 +44,9 @@ def exact_share(successes: int, trials: int, confidence: float = 0.95) -> Estima
     return Estimate(successes / trials, low, high, n=trials)
 
 
-def group_values(values: Iterable[tuple[Hashable, float]]) -> list[list[float]]:
+def group_values(values: Iterable[tuple[Hashable, T]]) -> list[list[T]]:
     """Values by the group they are of, without its name."""
-    groups: dict[Hashable, list[float]] = {}
+    groups: dict[Hashable, list[T]] = {}
     for group, value in values:
         groups.setdefault(group, []).append(value)
     return list(groups.values())
@@ -74,19 +77,19 @@ def even_share_test(tasks: Iterable[Sequence[float]], level: float) -> Test:
     Found in steps of 2 % from `level`, so that p is at most `level` exactly where the interval of that level leaves
     one half out. One task alone shows nothing.
     """
-    tried = [tries for tries in tasks if tries]
+    tried = [(sum(tries), len(tries)) for tries in tasks if tries]
     if len(tried) < 2:
         return Test(1.0, n=1) if tried else Test(None, reason="there was nothing to count")
 
     def leaves_out(step: int) -> bool:
-        found = clustered_share(tried, 1 - level * _STEP**step)
+        found = pooled_share(tried, 1 - level * _STEP**step)
         return not (found.low or 0.0) <= 0.5 <= (found.high or 0.0)
 
     low, high = _LEAST_STEP, ceil(-log(level) / log(_STEP))
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if leaves_out(middle) else (middle + 1, high)
-    share = clustered_share(tried)
+    share = pooled_share(tried)
     return Test(min(1.0, level * _STEP**low), statistic=share.value, n=share.n)
 
 

@@ -583,13 +583,9 @@ def _between(every: Sequence[EntryDuel], one: str, other: str) -> EntryDuel:
 def _agreement(rankings: Sequence[Ranking], clusters: Sequence[int]) -> float | None:
     """Judges of the same repeat are compared; those of different ones saw different texts."""
     taus = []
-    for cluster in dict.fromkeys(clusters):
+    for found in group_values(zip(clusters, rankings, strict=True)):
         # Those who delivered the same text share its place: each text once.
-        same_repeat = [
-            [place[0] for place in ranks.levels(ranking)]
-            for ranking, of in zip(rankings, clusters, strict=True)
-            if of == cluster
-        ]
+        same_repeat = [[place[0] for place in ranks.levels(ranking)] for ranking in found]
         if any(set(each) != set(same_repeat[0]) for each in same_repeat):
             return None
         tau = ranks.agreement(same_repeat)
