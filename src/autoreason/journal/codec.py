@@ -73,7 +73,7 @@ class SharedTexts:
             self.forget()
 
     def fill(self, run: str, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        texts = (value for row in rows for value in row if isinstance(value, str))
+        texts = (x for row in rows for x in row if isinstance(x, str) and _MARK in x)
         wanted = {digest for text in texts for digest in text.split(_MARK)[1::2]}
         if not wanted:
             return rows

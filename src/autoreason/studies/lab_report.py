@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import reduce
+from operator import attrgetter
 from statistics import fmean
 
 from msgspec import Struct
@@ -294,15 +295,15 @@ _PASSES = (*("challengers", "clones", "dropped", "cast", "invalid", "kept_wordin
 
 
 def lab_files(found: LabReport, cells: Sequence[CellFinished]) -> dict[str, str]:
-    rows = []
+    rows, no_program = [], [None] * len(_PROGRAM)
     for each in sorted(cells, key=lambda each: each.cell.number):
         cell, result = each.cell, each.result
         rows.append(
             (
                 *(cell.number, cell.kind, cell.task, cell.repeat, cell.arms),
-                *(getattr(result, name) for name in _CELL),
-                *(getattr(result.solved, name, None) for name in _PROGRAM),
-                *(getattr(result, name) for name in _PASSES),
+                *attrgetter(*_CELL)(result),
+                *(attrgetter(*_PROGRAM)(result.solved) if result.solved else no_program),
+                *attrgetter(*_PASSES)(result),
                 *(result.trajectory, tuple(map(str, result.words_by_pass))),
                 *(result.spent.calls, result.spent.tokens, result.spent.cost),
             )
