@@ -20,7 +20,7 @@ from typing import Any
 import yaml
 
 from autoreason import Budget, Journal, Result, lab, resume
-from autoreason.errors import AutoreasonError, UnknownRun
+from autoreason.errors import AutoreasonError, InvalidInput, UnknownRun
 from autoreason.events import AnyEvent
 from autoreason.run.cells import find_suite_run, report_of
 from autoreason.run.record import recorded_result
@@ -80,11 +80,16 @@ def run_suites(
         calls = f"{plan.calls.likely:,}" if plan.calls else "an unknown number of"
         print(f"{suite.stem}: {plan.cells:,} cells, about {calls} calls", flush=True)
         hooks: dict[str, Any] = {"journal": journal, "budget": limits, "on_event": _follow}
-        if result:
-            results[suite] = result = resume(result.run, **hooks)
-        else:
-            given = _models(suite, models) | options | hooks
-            results[suite] = result = lab(suite, **given)
+        try:
+            if result:
+                results[suite] = result = resume(result.run, **hooks)
+            else:
+                given = _models(suite, models) | options | hooks
+                results[suite] = result = lab(suite, **given)
+        except InvalidInput as error:
+            # What is left may be too little for this suite and enough for another.
+            print(f"{suite.stem}: {error}", flush=True)
+            continue
         _write_report(journal, out / suite.stem)
         print(f"{suite.stem}: {result.sentence}", flush=True)
     done = sum(bool(result and result.finished) for result in results.values())
@@ -127,6 +132,7 @@ def main() -> int:
     parser.add_argument("--hours", type=float, help="longest time at work")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR")
     parser.add_argument("--repeats", type=int, help="instead of what the suites say, to try it")
+    parser.add_argument("--anyway", action="store_true", help="also what could show nothing")
     parser.add_argument(
         "suites", nargs="*", metavar="SUITE", help="names, such as single_pass; default: all"
     )
@@ -137,7 +143,7 @@ def main() -> int:
         models[name if equals else ""] = model if equals else given
     seconds = arguments.hours * 3600 if arguments.hours else None
     budget = Budget(cost=arguments.cost, calls=arguments.calls, seconds=seconds)
-    options = {"repeats": arguments.repeats, "anyway": True} if arguments.repeats else {}
+    options = {"repeats": arguments.repeats, "anyway": arguments.anyway or bool(arguments.repeats)}
     names = arguments.suites or sorted(path.stem for path in SUITES.glob("*.yaml"))
     arguments.out.mkdir(parents=True, exist_ok=True)
     try:

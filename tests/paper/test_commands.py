@@ -97,6 +97,16 @@ def test_suites_share_one_budget_and_go_on_where_they_were(tmp_path: Path, capsy
     assert "2 of 2 suites are done" in capsys.readouterr().out
 
 
+def test_a_suite_for_which_too_little_is_left_does_not_keep_another_from_its_turn(
+    tmp_path: Path, capsys: Output
+) -> None:
+    suites = [SUITES / f"{name}.yaml" for name in ("single_pass", "constrained")]
+    assert run_suites(suites, {"": "echo/echo"}, Budget(calls=30), tmp_path) == 3
+    said = capsys.readouterr().out
+    assert said.count("cannot show anything") == 2
+    assert "0 of 2 suites are done" in said
+
+
 PATHS = sorted(SUITES.glob("*.yaml"))
 
 
