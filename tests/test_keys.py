@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoreason.keys import (
+    CellName,
     Key,
-    PartName,
     attempt_stage,
     first_attempt,
     judge_key,
@@ -28,16 +28,16 @@ numbers = st.integers(0, 20).map(str)
 local = st.tuples(words, st.lists(words | numbers, max_size=6)).map(lambda it: (it[0], *it[1]))
 counts = st.integers(1, 10**6)
 names = st.sampled_from(["search", "single", "panel", "draft", "twice.py:Twice", "7"])
-parts = st.builds(PartName, names, counts, counts)
+parts = st.builds(CellName, names, counts, counts)
 
 
 @given(local, st.none() | parts)
 def test_a_key_and_the_name_of_a_part_are_read_as_they_are_written(
-    steps: tuple[str, ...], part: PartName | None
+    steps: tuple[str, ...], part: CellName | None
 ) -> None:
     key = Key(steps, part)
     assert Key.parse(str(key)) == key
-    assert part is None or PartName.parse(str(part)) == part
+    assert part is None or CellName.parse(str(part)) == part
 
 
 @given(st.text(alphabet="/0127abp", max_size=12) | st.text(max_size=12))
@@ -49,13 +49,13 @@ def test_any_text_is_a_key_and_stays_as_it_is(text: str) -> None:
     ("text", "part", "steps"),
     [
         ("pass/3/judge/2/try/0", None, ("pass", "3", "judge", "2", "try", "0")),
-        ("17/search/1/attempt/2/examined", PartName("search", 1, 17), ("attempt", "2", "examined")),
+        ("17/search/1/attempt/2/examined", CellName("search", 1, 17), ("attempt", "2", "examined")),
         ("2/harsh/0", None, ("2", "harsh", "0")),
         ("017/search/1", None, ("017", "search", "1")),
     ],
 )
 def test_a_key_says_which_part_it_belongs_to(
-    text: str, part: PartName | None, steps: tuple[str, ...]
+    text: str, part: CellName | None, steps: tuple[str, ...]
 ) -> None:
     key = Key.parse(text)
     assert key.part == part
@@ -65,7 +65,7 @@ def test_a_key_says_which_part_it_belongs_to(
 @pytest.mark.parametrize("text", ["", "draft", "2/harsh", "2//1", "17/search/1/draft", "a/b/c"])
 def test_what_is_no_name_of_a_part_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not the name of a cell"):
-        PartName.parse(text)
+        CellName.parse(text)
 
 
 def test_keys_are_built_from_their_steps_sorted_by_number_and_found_by_them() -> None:

@@ -44,6 +44,7 @@ Keep = Literal[FactKind, "all", "draft", "strict"]
 class Violation(Struct, frozen=True):
     """One rule of the contract that a text breaks."""
 
+    sentences = ("message",)
     rule: str
     message: str
     words_off: int = 0

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar, Literal, get_args
+from typing import Literal, get_args
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from autoreason.contract import Violation
 from autoreason.settings import Settings
@@ -23,10 +22,9 @@ Status = Literal["running", Finished, Paused]
 _Limit = Literal["passes", "budget", "allowance"]
 _Judged = Literal["survivals", "plateau", "contract", "tests"]
 EndedBy = Literal[_Limit, _Judged, "review", "drafts", "author", "person", "strategy"]
-"""What ended a run with a text: k survivals, the limit of passes, what is left of the budget or of a part's allowance,
-a plateau, reviews that no longer put later texts before earlier ones, a contract that no text keeps, a rule of the
-user's, drafts that were asked for and no more, an author with nothing left to improve, tests that all pass, a person
-who accepts, or the strategy's own decision."""
+"""What ended a run with a text: k survivals, the limit of passes, what is left of the budget, a plateau, reviews that
+no longer put later texts before earlier ones, a contract that no text keeps, drafts that were asked for and no more, an
+author with nothing left to improve, tests that all pass, a person who accepts, or the strategy's own decision."""
 FINISHED: frozenset[str] = frozenset(get_args(Finished))
 """A text was delivered; `done` ends what has no passes. Everything else that is not running can be resumed."""
 NoText = Literal["truncated", "refused", "empty"]
@@ -40,12 +38,9 @@ DropReason = Literal[NoText, WorseReason, "clone", "contract", "tests", "unliste
 class Event(Struct, frozen=True, tag_field="type", tag=True):
     """One thing that happened."""
 
-    sentences: ClassVar[tuple[str, ...]] = ()
-    """Fields that are sentences for people, which a later version may word differently."""
-
     @property
-    def closed_part(self) -> str:
-        """The part that is over with it, so that its story need not be kept."""
+    def of_cell(self) -> str:
+        """The cell that ended with it; cells end in any order."""
         return ""
 
     @property
@@ -57,10 +52,6 @@ class Event(Struct, frozen=True, tag_field="type", tag=True):
     def line(self) -> str:
         """One line for a log, where the event is another room's; empty for those of this module."""
         return ""
-
-    def without_sentences(self) -> Event:
-        """Itself without what only says in words what is in its other fields: a replay compares it so."""
-        return replace(self, **dict.fromkeys(self.sentences, ""))
 
 
 AnyEvent = Event

@@ -19,7 +19,7 @@ _GROUP = 3
 """Steps that say what a request without a part belongs to, such as `panel/judge/2`."""
 
 
-class PartName(Struct, frozen=True):
+class CellName(Struct, frozen=True):
     """The name of a cell within its suite: `17/search/2`."""
 
     name: str
@@ -30,7 +30,7 @@ class PartName(Struct, frozen=True):
     """The number of the task, from 1."""
 
     @classmethod
-    def parse(cls, text: str) -> PartName:
+    def parse(cls, text: str) -> CellName:
         """The name spelt by a text; raises `ValueError` for any other text."""
         part, rest = _split_part(text.split("/"))
         if part is None or rest:
@@ -45,7 +45,7 @@ class Key(Struct, frozen=True):
     """The stable address of a request: the cell it belongs to, if any, and its steps within that cell."""
 
     steps: tuple[str, ...]
-    part: PartName | None = None
+    part: CellName | None = None
 
     @classmethod
     def parse(cls, text: str) -> Key:
@@ -79,12 +79,12 @@ class Key(Struct, frozen=True):
         return Key(self.steps[:end], self.part)
 
 
-def _split_part(steps: Sequence[str]) -> tuple[PartName | None, Sequence[str]]:
+def _split_part(steps: Sequence[str]) -> tuple[CellName | None, Sequence[str]]:
     match steps:
         case [problem, name, repeat, *rest] if (
             name and _COUNT.fullmatch(problem) and _COUNT.fullmatch(repeat)
         ):
-            return PartName(name, int(repeat), int(problem)), rest
+            return CellName(name, int(repeat), int(problem)), rest
     return None, steps
 
 

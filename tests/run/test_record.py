@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from tests.programs.solved import solved
 from tests.run.runs import TASK, go_on, scripted, start_run
 
+from autoreason.contract import Violation
 from autoreason.errors import ReplayMismatch
 from autoreason.events import AnyEvent, Delivered, Incumbent
 from autoreason.exchange import BudgetQuery, GuidanceQuery
@@ -109,6 +110,15 @@ def test_a_run_or_a_problem_may_say_in_other_words_how_it_ended_but_not_end_othe
     for other in (replace(DELIVERED, ended_by="budget"), replace(DELIVERED, text="print(2)")):
         with pytest.raises(ReplayMismatch):
             again(DELIVERED, other)
+
+
+def test_what_a_text_breaks_may_be_said_in_other_words_but_must_be_as_far_off() -> None:
+    def breaking(message: str, off: int) -> Delivered:
+        return replace(DELIVERED, violations=(Violation("max_words", message, off),))
+
+    assert again(breaking("12 words of at most 10", 2), breaking("two words too many", 2)) == 1
+    with pytest.raises(ReplayMismatch):
+        again(breaking("12 words of at most 10", 2), breaking("12 words of at most 10", 3))
 
 
 QUERY = BudgetQuery(key="pass/2/budget", calls=6, after=14)

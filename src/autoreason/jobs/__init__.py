@@ -1,1 +1,1 @@
-"""What every job is and works with: its context, its parts, its allowance, its randomness."""
+"""What every job is and works with: its context, its allowance, its randomness."""

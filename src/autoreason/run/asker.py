@@ -124,7 +124,7 @@ class Asker:
 
     async def _reply(self, request: Request) -> Reply:
         key = Key.parse(request.key)
-        if key.part is None and key.head == "pass":
+        if key.head == "pass":
             self._calls_by_pass[key.number("pass")] += 1
         known = self.memory.recall(request)
         if known is not None:
@@ -162,8 +162,7 @@ class Asker:
         if shortage is None:
             return ""
         key = Key.parse(query.key)
-        # A part that cannot begin a pass ends by itself, and the rest of the run goes on.
-        if key.part is None and key.head == "pass" and not self._calls_by_pass:
+        if key.head == "pass" and not self._calls_by_pass:
             raise BudgetReached(
                 f"a pass takes about {pass_calls} calls and "
                 f"what comes after the last one {query.after}, and {shortage}. "
@@ -189,7 +188,7 @@ class Asker:
                 self.on_signal(CallEnded(request.key, Outcome.PROVIDER_ERROR, seconds))
             if not isinstance(error, ProviderFailed | CallFailed):
                 raise
-            # Other parts stop at their next call instead of failing one by one.
+            # Others stop at their next call instead of failing one by one.
             self._provider_error = str(error)
             raise ProviderFailed(self._provider_error) from error
 

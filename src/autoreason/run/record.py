@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct, ValidationError, convert
+from msgspec.structs import asdict
 
 from autoreason.errors import Interruption, InvalidInput, ReplayMismatch
 from autoreason.events import AnyEvent, Delivered, JobFinished, OnEvent, Recovery
@@ -185,6 +186,24 @@ class Memory:
         return [key for key in (*self._replies, *answers) if key not in self._recalled]
 
 
+def _is_repeated(recorded: AnyEvent, now: AnyEvent) -> bool:
+    """Whether an event came again, perhaps in other words."""
+    return recorded == now or _without_sentences(recorded) == _without_sentences(now)
+
+
+def _without_sentences(value: Any) -> Any:
+    """A value without the fields that its classes name as `sentences` for people, at any depth."""
+    if isinstance(value, tuple):
+        return [_without_sentences(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _without_sentences(each) for name, each in value.items()}
+    if not isinstance(value, Struct):
+        return value
+    names = getattr(value, "sentences", ())
+    fields = asdict(value).items()
+    return type(value), {x: bool(y) if x in names else _without_sentences(y) for x, y in fields}
+
+
 class EventRecorder:
     """Records new events; those that are recorded already must come again as they were.
 
@@ -199,17 +218,17 @@ class EventRecorder:
     ) -> None:
         self._recorded: dict[str, deque[AnyEvent]] = {}
         for event in recorded:
-            self._recorded.setdefault(event.closed_part, deque()).append(event)
+            self._recorded.setdefault(event.of_cell, deque()).append(event)
         self._append = append
         self._on_event = on_event
         self.repeated = 0
         """Events that came again as recorded."""
 
     def __call__(self, event: AnyEvent) -> None:
-        expected = self._recorded.get(event.closed_part)
+        expected = self._recorded.get(event.of_cell)
         if not expected:
             self._append(event)
-        elif expected[0].without_sentences() == event.without_sentences():
+        elif _is_repeated(expected[0], event):
             expected.popleft()
             self.repeated += 1
         else:

@@ -329,7 +329,7 @@ class _SuiteReading:
         if draft not in ("shared", "own"):
             raise InvalidInput(f"`draft` is {draft!r}; say shared or own")
         jobs = {source.job for source in self.sources.values()}
-        terms = {}
+        terms = {"k": keys["k"]} if "solve" in jobs and "k" in keys else {}
         for job, names in _TERMS.items():
             for key in keys.keys() & set(names):
                 if job not in jobs:

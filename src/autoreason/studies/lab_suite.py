@@ -19,7 +19,7 @@ from autoreason.exchange import Query, Spent
 from autoreason.fields import make_struct
 from autoreason.job_types import Judge, Refine, Research, Solve
 from autoreason.jobs.context import draw
-from autoreason.keys import PartName, sub_key
+from autoreason.keys import CellName, sub_key
 from autoreason.models.providers import rates
 from autoreason.plugins import absolute, short
 from autoreason.programs.assignment import Assignment, Assignments, assignments_of
@@ -166,7 +166,7 @@ class Cell(Struct, frozen=True, kw_only=True):
 
     @property
     def title(self) -> str:
-        return PartName.parse(self.part).name
+        return CellName.parse(self.part).name
 
     @property
     def name(self) -> str:
@@ -186,6 +186,7 @@ class Ballot(Struct, frozen=True, kw_only=True):
 class CellResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What came of a cell. None is unknown, never zero."""
 
+    sentences = ("reason",)
     run: str
     """Empty where there was nothing to run."""
     status: Status
@@ -252,7 +253,7 @@ class CellFinished(Event, frozen=True, kw_only=True):
     """Of a panel: for each arm the one whose text, the same as its own, was judged."""
 
     @property
-    def closed_part(self) -> str:
+    def of_cell(self) -> str:
         return self.cell.part
 
     @property
@@ -263,10 +264,6 @@ class CellFinished(Event, frozen=True, kw_only=True):
             left_out = f"left out: {result.reason}"
             what = describe_solved(result.solved) if result.solved else left_out
         return f"{self.cell.name}: {what}"
-
-    def without_sentences(self) -> CellFinished:
-        solved = self.result.solved and self.result.solved.without_sentences()
-        return replace(self, result=replace(self.result, reason="", solved=solved))
 
 
 def draft_settings(settings: Settings) -> Settings:
@@ -351,7 +348,7 @@ def job_settings(suite: Suite, task: str, arm: str, settings: Settings) -> Setti
     name, terms = settings.job.name, {**given.terms, **suite.arms[arm].terms}
     job: Solve | Research
     if given.job == "solve":
-        job = make_struct(Solve, {"strategy": name, "k": settings.k, **terms})
+        job = make_struct(Solve, {"strategy": name, **terms})
     else:
         job = make_struct(Research, {"rule": name, **terms})
     return replace(settings, job=job)
@@ -398,7 +395,7 @@ def groups(suite: Suite) -> Iterator[CellGroup]:
             drafted = needs_draft(suite.tasks[task])
             for cells, (kind, titles) in zip(group, titled.items(), strict=True):
                 for title, names in titles.items() if drafted or kind != DRAFT else ():
-                    number, part = next(numbers), str(PartName(title, repeat, problem=at))
+                    number, part = next(numbers), str(CellName(title, repeat, problem=at))
                     cells.append(
                         Cell(
                             number=number,

@@ -8,9 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
+from autoreason.job_types import Solve
 from autoreason.settings import Budget
 from autoreason.studies.lab_file import SuiteFile, read_suite
-from autoreason.studies.lab_suite import Suite, count_cells, groups
+from autoreason.studies.lab_suite import Suite, count_cells, groups, job_settings
 
 USUAL = """\
 name: tides
@@ -217,6 +218,16 @@ def test_what_only_texts_know_is_refused_where_all_tasks_are_others(
     text = f"name: sums\ntasks:\n  sums: {{problems: sums.jsonl}}\narms:\n  one: {{{key}, strategy: search}}\n"
     with pytest.raises(InvalidInput, match=r"line 5, column 9: .* does nothing in search"):
         read(text, tmp_path)
+
+
+@pytest.mark.parametrize(("given", "k"), [("", Solve().k), (", k: 4", 4)])
+def test_problems_of_a_suite_are_solved_as_others_are(tmp_path: Path, given: str, k: int) -> None:
+    arm = f"one: {{strategy: tournament{given}}}"
+    found = read(
+        f"name: sums\ntasks:\n  sums: {{problems: sums.jsonl}}\narms:\n  {arm}\n", tmp_path
+    )
+    settings = found.suite.arms["one"].settings
+    assert job_settings(found.suite, "sums", "one", settings).job_as(Solve).k == k
 
 
 # Cells: what is shared is one cell, and numbers do not depend on what came first.
