@@ -13,7 +13,8 @@ COMMAND = "python -m benchmarks"
 BUSY = 1.5
 """Load average above which times are not to be trusted."""
 
-IN_STARTS = "processor time as a multiple of a bare interpreter's start"
+_BY_START = "as a multiple of a bare interpreter's start"
+IN_STARTS = f"processor time {_BY_START}"
 """How what has no other yardstick is judged: by something else that the same run measured on the same machine."""
 
 
@@ -98,15 +99,19 @@ def as_text(measures: Sequence[Measure]) -> str:
 
 def as_page(measures: Sequence[Measure], machine: Machine) -> str:
     """The page for the documentation."""
-    head, *body = (f"| {' | '.join(row)} |" for row in rows(measures))
-    table = "\n".join([head, "|---|---|---|---|---|", *body])
+    table = ["| benchmark | measure | target | measured |", "|---|---|---|---|"]
+    for each in measures:
+        measured = f"**{each.measured}, missed**" if each.kept is False else each.measured
+        what = each.what.replace(_BY_START, "in starts")
+        table.append(f"| {each.name} | {what} | {each.target or '–'} | {measured} |")
+    lines = "\n".join(table)
     return (
         "# Benchmarks\n\n"
         "What autoreason adds to the time and memory that models and programs take. Models are a fake provider on the\n"
         "same machine, programs those of real problems; whatever is compared alternates within one run. No target\n"
         "is a time: a slow or busy machine makes the yardstick, a bare interpreter or a bare client in the same run,\n"
-        "as slow as what is measured by it.\n\n"
-        f"{table}\n\n"
+        'as slow as what is measured by it; "in starts" means as a multiple of a bare interpreter\'s start.\n\n'
+        f"{lines}\n\n"
         f"Measured on {machine}.\n\n"
         f"To repeat it: `make bench`; this page is written by `{COMMAND} --write`.\n"
     )

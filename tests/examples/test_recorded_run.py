@@ -19,8 +19,8 @@ def test_the_readme_shows_how_the_recorded_run_ended(tmp_path: Path) -> None:
         row = journal.find("last")
         story = journal.story(row.id)
         ending = recorded_result(row, story, journal).summary()
-    shown = [line.strip() for line in (ROOT / "README.md").read_text("utf-8").splitlines()]
-    assert {*ending[:3]} <= {*shown}
+    shown = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    assert [line for line in ending[:3] if line not in shown] == []
     # Where nothing was compared, nothing is said to have been beaten.
     silent = "3 times in a row critics named no fault that is in the text"
     assert ending[1].endswith(f"{silent}; a review went back to the text of round 6.")
