@@ -18,7 +18,6 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Outcome, Query, Reply, Request
@@ -39,7 +38,7 @@ from autoreason.settings import (
     read_changes,
 )
 from autoreason.stats import BEYOND_CHANCE, Estimate
-from autoreason.stats.shares import pooled_share
+from autoreason.stats.shares import pooled_share, student_t
 from autoreason.story import DRAFTS
 from autoreason.studies.world import (
     PassDraws,
@@ -126,7 +125,7 @@ def mean(values: NDArray[np.float64] | NDArray[np.int64]) -> Interval:
     """The mean and Student's interval; from a single run nothing is known of its error."""
     n, value, half = len(values), float(values.mean()), float("inf")
     if n > 1:
-        half = float(stdtrit(n - 1, 0.975)) * float(values.std(ddof=1)) / n**0.5
+        half = student_t(n - 1, 0.025) * float(values.std(ddof=1)) / n**0.5
     return Interval(value, value - half, value + half)
 
 
@@ -451,7 +450,7 @@ def name_winners(won: Counter[str], what: str) -> str:
 
 def leads(first: Interval, second: Interval, runs: int, comparisons: int) -> bool:
     """Whether one mean over runs exceeds another by more than chance, corrected for so many comparisons."""
-    wider = stdtrit(runs - 1, 1 - BEYOND_CHANCE / 2 / comparisons) / stdtrit(runs - 1, 0.975)
+    wider = student_t(runs - 1, BEYOND_CHANCE / 2 / comparisons) / student_t(runs - 1, 0.025)
     reach = wider * hypot(first.high - first.low, second.high - second.low) / 2
     return bool(first.value - second.value > reach)
 
