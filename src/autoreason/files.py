@@ -87,7 +87,7 @@ def is_word_file(path: Path | None) -> bool:
         word = path and path.with_suffix(".docx")
         raise InvalidInput(f"{path}: give .docx; `pandoc {path} -o {word}` converts it, or back")
     if suffix == ".docx" and find_spec("docx") is None:
-        raise InvalidInput(f"{path} takes python-docx; run `pip install 'autoreason[docx]'`")
+        raise InvalidInput(f"{path} takes python-docx; run `pip install '.[docx]'` in the clone")
     return suffix == ".docx"
 
 

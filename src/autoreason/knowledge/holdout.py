@@ -267,7 +267,7 @@ def evaluate_predictor(
     Args:
         folder: The folder, or a single CSV or JSONL file.
         predictor: `retrieval`, `words`, `embeddings` (and words), or `length`; none of them asks
-            a model. Embeddings need `autoreason[embeddings]`.
+            a model. Embeddings need `pip install '.[embeddings]'`.
         on_progress: Called with the number of pairs that are decided, and of all.
 
     Returns:

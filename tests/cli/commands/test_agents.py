@@ -37,6 +37,11 @@ def test_without_its_extra_a_sentence_says_how_to_install_it(
     assert refused.status == 2
     assert refused.sentence == "MCP needs its SDK; run `pip install '.[mcp]'` in the clone"
     assert not inside.journal_exists
+    needed = "the MCP server needs `pip install '.[mcp]'` in the clone"
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    assert inside("skill", "install", "--project").err.splitlines()[-1].endswith(needed)
+    monkeypatch.setitem(sys.modules, "mcp", sys)
+    assert needed not in inside("skill", "install", "--project", "--force").err
 
 
 def test_nobody_is_kept_waiting_at_a_terminal(

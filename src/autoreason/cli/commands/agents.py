@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from decimal import Decimal
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -32,7 +33,10 @@ def install(program: str, project: bool, force: bool) -> Answer:
     """Write the skill, and what it needs, to where the program looks; other is .agents/skills."""
     folder = Path() if project else home_folder()
     files = [str(path) for path in agents.install(program, folder, force=force)]
-    return Answer({"files": files}, files, [f"autoreason: {agents.THEN[program]}"])
+    notes = [f"autoreason: {agents.THEN[program]}"]
+    if find_spec("mcp") is None:
+        notes.append("autoreason: the MCP server needs `pip install '.[mcp]'` in the clone")
+    return Answer({"files": files}, files, notes)
 
 
 @skill.command()
