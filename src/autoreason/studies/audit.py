@@ -59,7 +59,7 @@ def _challengers(runs: Runs) -> Iterator[tuple[AuditedRun, str, str]]:
 @question(
     "texts",
     "no candidate mentions how it was written, else judging is not blind",
-    "let authors send notes apart from the text, and send texts that give themselves away back",
+    "let authors send notes apart from the text, and send back texts that mention how they were written",
 )
 def leaks(runs: Runs) -> Answer:
     leaking: dict[bool, list[str]] = {True: [], False: []}
@@ -72,7 +72,7 @@ def leaks(runs: Runs) -> Answer:
         return "no text but the first draft was kept"
     number = share(sum(map(bool, every)), len(every))
     if not any(every):
-        return Found("fine", f"none of {many(len(every), 'challenger')} gives itself away", number)
+        return Found("fine", f"no leak in {many(len(every), 'challenger')}", number)
     nouns = {True: ("revision", "revisions"), False: ("synthesis", "syntheses")}
     parts = [part(sum(map(bool, e)), len(e), *nouns[kind]) for kind, e in leaking.items() if e]
     example = next(filter(None, every))[:60]
@@ -99,7 +99,7 @@ def contract(runs: Runs) -> Answer:
     sentence += f" ({listed(broken)})" if broken else ""
     if any(judged):
         sentence += f", and in {part(sum(judged), len(judged), 'challenger')}"
-    level: Level = "alarm" if broken else "look" if any(judged) else "fine"
+    level: Level = "alarm" if broken else "check" if any(judged) else "fine"
     return Found(level, sentence, share(len(broken), len(limited)))
 
 
@@ -119,7 +119,7 @@ def drift(runs: Runs) -> Answer:
         f"the text at the end has {percent(growth)} of the first draft's length{over}"
         f" and keeps {percent(kept)} of its wording (runs of {WORDS_IN_A_ROW} words)"
     )
-    level: Level = "look" if has_drifted(growth, kept) else "fine"
+    level: Level = "check" if has_drifted(growth, kept) else "fine"
     return Found(level, sentence, Estimate(growth, n=len(both)))
 
 
@@ -146,7 +146,7 @@ def critics(runs: Runs) -> Answer:
     if quotes:
         sentence += f"; critics invented {part(invented, quotes, 'quote')}"
     often_invented = quotes > 0 and invented > 0.2 * quotes
-    level: Level = "look" if often_invented or (len(silent) >= 5 and not any(silent)) else "fine"
+    level: Level = "check" if often_invented or (len(silent) >= 5 and not any(silent)) else "fine"
     return Found(level, sentence, share(sum(silent), len(silent)))
 
 
@@ -208,7 +208,7 @@ def outages(runs: Runs) -> Answer:
     if empty := sum(run.outcomes[Outcome.REFUSED] + run.outcomes[Outcome.EMPTY] for run in runs):
         notes.append(f"{many(empty, 'reply', 'replies')} refused or empty")
     said = listed(notes, 4, "; ") or "no pause, no gap, no pass that took far longer than others"
-    return Found("look" if notes else "fine", said, Estimate(float(len(notes))))
+    return Found("check" if notes else "fine", said, Estimate(float(len(notes))))
 
 
 def _pauses(run: AuditedRun) -> Iterator[str]:
@@ -234,7 +234,7 @@ QUESTIONS: tuple[Question, ...] = (
     *(outages, cut_off_replies),
 )
 
-_TONES: dict[str, Tone] = {"alarm": "bad", "look": "warning", "fine": "good", "unknown": "muted"}
+_TONES: dict[str, Tone] = {"alarm": "bad", "check": "warning", "fine": "good", "unknown": "muted"}
 
 
 class Audit(Report, Struct, frozen=True, kw_only=True):
@@ -298,14 +298,14 @@ def audit_runs(runs: Runs) -> Audit:
 def conclude(findings: Sequence[AuditFinding]) -> str:
     """One sentence: whether the record can be relied on."""
     names = {level: [each.name for each in findings if each.level == level] for level in LEVELS}
-    alarms, looks, open_ = names["alarm"], names["look"], len(names["unknown"])
+    alarms, checks, open_ = names["alarm"], names["check"], len(names["unknown"])
     unknown = f"; {open_} of {len(findings)} questions it cannot answer" if open_ else ""
     if alarms:
         what = "the alarm is" if len(alarms) == 1 else f"{len(alarms)} alarms are"
         before = f"before {what} dealt with: {listed(alarms, 12)}"
         return f"Do not rely on this record {before}{unknown}."
-    if looks:
-        return f"Nothing alarming, but look at {listed(looks, 12)}{unknown}."
+    if checks:
+        return f"Nothing alarming, but check {listed(checks, 12)}{unknown}."
     if names["fine"]:
         return f"Nothing speaks against this record{unknown}."
     return "This record says too little about itself to be judged."

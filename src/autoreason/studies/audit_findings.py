@@ -246,7 +246,7 @@ def read_run(run: str, journal: Journal) -> list[AuditedRun]:
     ]
 
 
-Level = Literal["alarm", "look", "fine", "unknown"]
+Level = Literal["alarm", "check", "fine", "unknown"]
 Group = Literal["ballots", "judges", "stopping", "texts", "programs", "calls"]
 LEVELS: tuple[Level, ...] = get_args(Level)
 """From worst to best; unknown is neither."""
@@ -328,7 +328,7 @@ def find(questions: Sequence[Question], runs: Runs) -> tuple[AuditFinding, ...]:
                 name=asked.name,
                 group=asked.group,
                 normal=asked.normal,
-                fix=asked.fix if answer.level in ("alarm", "look") else "",
+                fix=asked.fix if answer.level in ("alarm", "check") else "",
                 p_value_adjusted=p,
             )
         )
@@ -355,9 +355,9 @@ def listed(items: Iterable[str], shown: int = 3, joint: str = ", ") -> str:
     return joint.join(names[:shown]) + rest
 
 
-def share_level(number: Estimate, look: float, alarm: float) -> Level:
+def share_level(number: Estimate, check: float, alarm: float) -> Level:
     """The level of a share that is better the smaller it is; few data raise no alarm."""
     value, low = number.value or 0.0, number.low or 0.0
-    if value > alarm and low > look:
+    if value > alarm and low > check:
         return "alarm"
-    return "look" if value > look else "fine"
+    return "check" if value > check else "fine"

@@ -338,7 +338,7 @@ def position(runs: Runs) -> Answer:
             sentences.append(f"{who}: {shares} % of {sum(each)}{shown}")
         level: Level = "fine"
         if p <= LEVEL:
-            level = "alarm" if (top.value or 0) - 1 / 3 > _CLEAR else "look"
+            level = "alarm" if (top.value or 0) - 1 / 3 > _CLEAR else "check"
         return level, f"first places by position, first to last: {'; '.join(sentences)}"
 
     return Pending(tested[strongest], top, conclude)
@@ -370,17 +370,15 @@ def agreement(runs: Runs) -> Answer:
     sentence = f"mean tau {mean:.2f}{interval} over {many(len(every), 'panel')}"
     if len(taus) > 1:
         sentence += ": " + listed(f"{who} {fmean(each):.2f}" for who, each in sorted(taus.items()))
-    sentence += (
-        f"; shown two texts, two judges prefer the same one {percent((1 + mean) / 2)} of the time"
-        " (by chance 50 %)"
-    )
+    same = percent((1 + mean) / 2)
+    sentence += f"; two judges agree on {same} of pairs of texts (by chance 50 %)"
     hardly = len(every) >= _ENOUGH and high is not None and high < _USEFUL_TAU
 
     def conclude(p: float) -> Conclusion:
         how = f"that is not shown to be more than chance ({p_statement(p)})"
         if p <= LEVEL:
             how = f"{'hardly ' if hardly else ''}more than chance gives ({p_statement(p)})"
-        level: Level = "fine" if p <= LEVEL and mean >= 2 * _USEFUL_TAU else "look"
+        level: Level = "fine" if p <= LEVEL and mean >= 2 * _USEFUL_TAU else "check"
         return "alarm" if hardly else level, f"{sentence}; {how}"
 
     return Pending(more_than_chance(chances, fsum(every)), number, conclude)
@@ -406,7 +404,7 @@ def length_preferred(runs: Runs) -> Answer:
     def conclude(p: float) -> Conclusion:
         if p > LEVEL or value <= 0.5:
             return "fine", f"{sentence}, {p_statement(p)}"
-        level: Level = "fine" if value <= _LIKES_LENGTH else "look"
+        level: Level = "fine" if value <= _LIKES_LENGTH else "check"
         how = f"more than chance explains ({p_statement(p)})"
         return "alarm" if value > _LOVES_LENGTH else level, f"{sentence}, {how}"
 
@@ -461,7 +459,7 @@ def survival(runs: Runs) -> Answer:
 
     def conclude(p: float) -> Conclusion:
         if p > LEVEL:
-            return "look", f"{sentence}, so chance explains it ({p_statement(p)})"
+            return "check", f"{sentence}, so chance explains it ({p_statement(p)})"
         if survived > expected:
             how = "so it survived more often than chance explains"
             return "fine", f"{sentence}, {how} ({p_statement(p)})"
@@ -496,7 +494,7 @@ def streaks(runs: Runs) -> Answer:
     by_chance = moments(parts)
     if not by_chance.variance:
         reason = "the passes of these runs could have come in no other order"
-        return Found("look", f"{sentence}; that says nothing, as {reason}", number)
+        return Found("check", f"{sentence}; that says nothing, as {reason}", number)
     sentence += f"; with their passes in any other order {by_chance.mean:.1f} instead of {yes} would be right after one"
     # Too little data to see an effect is no sign that there is none.
     upper = (yes - by_chance.mean + _ONE_SIDED * sqrt(by_chance.variance)) / after
@@ -508,8 +506,8 @@ def streaks(runs: Runs) -> Answer:
             return "fine", f"{sentence}, more than coin flips ({p_statement(p)})"
         how = f", no more than coin flips give ({p_statement(p)})"
         if none_converged:
-            return "look", f"{sentence}{how}; no run ended on a streak"
-        return "alarm" if enough else "look", sentence + how
+            return "check", f"{sentence}{how}; no run ended on a streak"
+        return "alarm" if enough else "check", sentence + how
 
     return Pending(more_than_chance(parts, yes), number, conclude)
 
@@ -540,7 +538,7 @@ def convergence(runs: Runs) -> Answer:
     number = share(len(tied), len(converged))
     verb, which = "rest" if tied[1:] else "rests", f": {listed(tied)}" if tied else ""
     sentence = f"{part(len(tied), len(converged), 'convergence')} {verb} on a tie{which}"
-    level: Level = "look" if tied else "fine"
+    level: Level = "check" if tied else "fine"
     return Found("alarm" if len(tied) > 0.2 * len(converged) else level, sentence, number)
 
 
@@ -572,7 +570,7 @@ def confirmation(runs: Runs) -> Answer:
 
     def conclude(p: float) -> Conclusion:
         if p > LEVEL:
-            return "look", f"{sentence}; an even split is not ruled out ({p_statement(p)})"
+            return "check", f"{sentence}; an even split is not ruled out ({p_statement(p)})"
         if 2 * prefer > judges:
             return "fine", f"{sentence}; judges prefer it ({p_statement(p)})"
         return "alarm", f"{sentence}; they prefer the draft ({p_statement(p)})"

@@ -125,7 +125,7 @@ Row = tuple[Question, list[AuditedRun], str, str]
 FINDINGS: list[Row] = [
     # Ballots.
     (audit_panels.invalid_ballots, [invalid(0)], "fine", "none of 100 ballots"),
-    (audit_panels.invalid_ballots, [invalid(3)], "look", "3 of 100 ballots (3 %)"),
+    (audit_panels.invalid_ballots, [invalid(3)], "check", "3 of 100 ballots (3 %)"),
     (audit_panels.invalid_ballots, [invalid(20)], "alarm", "20 of 100"),
     (audit_panels.invalid_ballots, [run(*[won_by("B")] * 40, LOSSY)], "alarm", "9 of 9 by lossy"),
     (audit_panels.ties, [run(*[TIE] * 20)], "alarm", "100 % of those that A won are such ties"),
@@ -135,7 +135,7 @@ FINDINGS: list[Row] = [
     (audit_panels.position, [judged_by_position(30, 1, 0.0)], "fine", "first places by position"),
     (audit_panels.position, [run(won_by("A"))], "unknown", "judge model; there are 3 at most"),
     (audit_panels.agreement, [run(*[SPLIT] * 20)], "alarm", "mean tau -1.00"),
-    (audit_panels.agreement, [run(SPLIT)], "look", "not shown to be more than chance"),
+    (audit_panels.agreement, [run(SPLIT)], "check", "not shown to be more than chance"),
     (audit_panels.agreement, [run(won_by("A"))], "fine", "mean tau 1.00"),
     (audit_panels.agreement, [run(judged(vote("A", "B", "AB")))], "unknown", "two ballots"),
     (audit_panels.length_preferred, [by_length(True)], "alarm", "more than chance explains"),
@@ -143,12 +143,12 @@ FINDINGS: list[Row] = [
     (audit_panels.length_preferred, [run(won_by("A", words=EQUAL))], "unknown", "no two texts of"),
     # Stopping.
     (audit_panels.survival, [trajectory("A A A A A A A")], "fine", "more often than chance"),
-    (audit_panels.survival, [trajectory("B S B A S B")], "look", "so chance explains it"),
+    (audit_panels.survival, [trajectory("B S B A S B")], "check", "so chance explains it"),
     (audit_panels.survival, [trajectory("B S " * 15)], "alarm", "handicap"),
     (audit_panels.streaks, [trajectory("B " * 8 + "A " * 8)] * 4, "fine", "more than coin flips"),
     (audit_panels.streaks, [*coin_flips("capped"), trajectory("B A A")], "alarm", "no more than c"),
-    (audit_panels.streaks, [trajectory("B A B A A")], "look", ""),
-    (audit_panels.streaks, coin_flips("capped"), "look", "; no run ended on a streak"),
+    (audit_panels.streaks, [trajectory("B A B A A")], "check", ""),
+    (audit_panels.streaks, coin_flips("capped"), "check", "; no run ended on a streak"),
     # Groups with other rates do not make streaks.
     (
         audit_panels.streaks,
@@ -159,7 +159,7 @@ FINDINGS: list[Row] = [
         "alarm",
         "",
     ),
-    (audit_panels.convergence, [TIED, *SOUND], "look", "1 of 10 convergences (10 %) rests on a"),
+    (audit_panels.convergence, [TIED, *SOUND], "check", "1 of 10 convergences (10 %) rests on a"),
     (audit_panels.convergence, [TIED], "alarm", "tied"),
     (audit_panels.convergence, SOUND, "fine", "none of 9 convergences rests on a tie"),
     (audit_panels.convergence, [trajectory("B A B")], "fine", "the run did not converge"),
@@ -167,18 +167,18 @@ FINDINGS: list[Row] = [
     (
         audit_panels.confirmation,
         [*confirmed((7, 10)), KEPT],
-        "look",
+        "check",
         "without 1 run that only had the first draft to deliver; an even split is not ruled out",
     ),
     (audit_panels.confirmation, confirmed((0, 10)), "alarm", "they prefer the draft"),
     # Over many runs a preference must show in the runs, too.
-    (audit_panels.confirmation, confirmed(*[(10, 10)] * 7, *[(0, 10)] * 5), "look", "70 of 120"),
+    (audit_panels.confirmation, confirmed(*[(10, 10)] * 7, *[(0, 10)] * 5), "check", "70 of 120"),
     (audit_panels.confirmation, confirmed(*[(6, 10)] * 12), "fine", "72 of 120"),
     # Texts.
     (audit.leaks, [run(*LEAKING)], "alarm", "4 of 4 revisions (100 %) and none of 4 syntheses"),
     (audit.leaks, [run(*LEAKING, brief="A list of changes made.")], "fine", ""),
-    (audit.leaks, [run(won_by("A", texts=TEXTS))], "fine", "none of 2 challengers gives itself"),
-    (audit.leaks, [run(UNSEEN)], "fine", "none of 1 challenger gives itself"),
+    (audit.leaks, [run(won_by("A", texts=TEXTS))], "fine", "no leak in 2 challengers"),
+    (audit.leaks, [run(UNSEEN)], "fine", "no leak in 1 challenger"),
     (audit.leaks, [run(texts=(DRAFT, DRAFT))], "unknown", "no text but the first draft"),
     (
         audit.contract,
@@ -189,13 +189,13 @@ FINDINGS: list[Row] = [
     (
         audit.contract,
         [run(won_by("B"), contract=LIMIT, texts=("x", "x"))],
-        "look",
+        "check",
         "none of 1 text",
     ),
     (audit.contract, [run(texts=("x", "x"))], "unknown", ""),
     (audit.drift, [run(texts=(DRAFT, f"{DRAFT} Come."))], "fine", "keeps 100 % of its wording"),
-    (audit.drift, [run(texts=(TEXTS["A"], "Something else altogether is here now."))], "look", ""),
-    (audit.drift, [run(texts=(TEXTS["A"], TEXTS["A"] * 2))], "look", "has 183 % of the first"),
+    (audit.drift, [run(texts=(TEXTS["A"], "Something else altogether is here now."))], "check", ""),
+    (audit.drift, [run(texts=(TEXTS["A"], TEXTS["A"] * 2))], "check", "has 183 % of the first"),
     # Not that of the last incumbent.
     (
         audit.drift,
@@ -203,23 +203,23 @@ FINDINGS: list[Row] = [
         "fine",
         "has 100 % of the first draft's length and keeps 100 % of its wording (runs of 3 words)",
     ),
-    (audit.critics, [run(*EAGER)], "look", "none of 5 critiques found nothing to fix"),
+    (audit.critics, [run(*EAGER)], "check", "none of 5 critiques found nothing to fix"),
     (audit.critics, [run(*EAGER, CONTENT)], "fine", "1 of 6 critiques"),
-    (audit.critics, [run(*EAGER, INVENTING)], "look", "none of 6 critiques"),
-    (audit.critics, [run(*INVENTIVE, CONTENT)], "look", "invented 4 of 8 quotes (50 %)"),
+    (audit.critics, [run(*EAGER, INVENTING)], "check", "none of 6 critiques"),
+    (audit.critics, [run(*INVENTIVE, CONTENT)], "check", "invented 4 of 8 quotes (50 %)"),
     # Calls.
     (audit.outages, [timed(NOTHING, NOTHING, NOTHING)], "fine", "no pause, no gap"),
-    (audit.outages, [timed(*[NOTHING] * 4, minutes=0.1, pause=50)], "look", "for 50 minutes"),
+    (audit.outages, [timed(*[NOTHING] * 4, minutes=0.1, pause=50)], "check", "for 50 minutes"),
     (
         audit.outages,
         [timed(NOTHING, RunPaused(status="provider_failed", reason="out of reach"))],
-        "look",
+        "check",
         "paused, out of reach",
     ),
     (
         audit.outages,
         [timed(NOTHING, answers=[ReplyText("k", "author", Outcome.REFUSED, None)], unanswered=2)],
-        "look",
+        "check",
         "2 calls never answered; 1 reply refused or empty",
     ),
     (audit.cut_off_replies, [run(answers=[REPLY] * 72)], "fine", "none of 72 replies cut off"),
@@ -271,7 +271,7 @@ def test_the_conclusion_names_what_is_worst() -> None:
     alarm = finding_of(audit_panels.invalid_ballots, [run(judged(*[INVALID] * 9))])
     silent = finding_of(audit.leaks, ())
     assert conclude([fine]) == "Nothing speaks against this record."
-    assert conclude([fine, worth]).startswith("Nothing alarming, but look at invalid ballots")
+    assert conclude([fine, worth]).startswith("Nothing alarming, but check invalid ballots")
     assert "before the alarm is dealt with: invalid ballots" in conclude([fine, worth, alarm])
     assert "1 of 2 questions it cannot answer" in conclude([fine, silent])
     assert "too little" in conclude([silent])
