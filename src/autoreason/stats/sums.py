@@ -1,4 +1,4 @@
-"""How likely chance alone is to bring a sum as large. Standard library only: records are audited without SciPy."""
+"""How likely chance alone is to give as large a sum. Standard library only."""
 
 from __future__ import annotations
 
