@@ -215,9 +215,9 @@ def faults(room: str, rule: str, name: str) -> Iterator[str]:
     if within(name, *FORBIDDEN.get(rule, ())) and not within(name, *ALLOWED.get(rule, ())):
         yield f"{rule} may not use {name}"
     if room in PURE and name.startswith("random.") and not within(name, "random.Random"):
-        yield f"{name} is not seeded by whoever calls: use random.Random"
+        yield f"{name} is not seeded by its caller: use random.Random"
     if room in PURE and name.startswith("numpy.random.") and not within(name, *SEEDED):
-        yield f"{name} is not seeded by whoever calls: use numpy.random.default_rng"
+        yield f"{name} is not seeded by its caller: use numpy.random.default_rng"
     if target is not None and target not in DEPTH:
         yield f"{name} is the public surface: import from the module that defines it"
     if target in DEPTH and DEPTH[target] < DEPTH[room]:

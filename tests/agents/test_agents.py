@@ -32,7 +32,7 @@ def check(program: str, found: Any) -> None:
     for each in answerers:
         told = "\n".join(each["told"])
         assert re.search(r"^ *Token: [a-z0-9]{14}$", told, re.MULTILINE)
-        # The one who hands out tokens has the user's words; they do not reach whoever answers.
+        # The one who hands out tokens has the user's words; they do not reach those who answer.
         assert TASK not in told
         assert "brief" not in told
         if program in OWN_TOOLS:

@@ -1,4 +1,4 @@
-"""The other ways to a program: independent attempts, and revisions by whoever sees the results."""
+"""The other ways to a program: independent attempts, and revisions by an author who sees the results."""
 
 from __future__ import annotations
 

@@ -241,7 +241,7 @@ def test_what_more_than_half_do_is_chosen_where_they_do_not_fail(answers: list[s
         ("ab cd", "", 0),
         # Near misses speak for what they nearly are.
         ("zzzz aaab aaac caaa", "", 1),
-        # A program that fails where others answer counts less, and failing alike is no agreement.
+        # A program that fails where others answer counts less, and failing alike is not agreement.
         ("ab!! abcd", "", 1),
         ("ab! ab! cde cde xyz", "", 2),
         # Inputs on which most fail are left out.

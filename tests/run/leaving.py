@@ -69,12 +69,12 @@ async def left_after_every_call(
         assert paused.status == "provider_failed"
         recorded = set(broken.answered)
         assert len(recorded) == calls
-        mended = Breaking(script)
-        result = await go_on(journal, paused.run, mended, **options)
+        repaired = Breaking(script)
+        result = await go_on(journal, paused.run, repaired, **options)
         assert (result.status, result.story.text) == (ended.status, ended.story.text)
         assert result.calls == ended.calls
-        assert not recorded & set(mended.asked)
-        assert sorted([*broken.answered, *mended.answered]) == sorted(whole.answered)
+        assert not recorded & set(repaired.asked)
+        assert sorted([*broken.answered, *repaired.answered]) == sorted(whole.answered)
         assert emitted(journal, result.run) == story
     assert (await replay.aio(ended.run, journal=journal)).same
     return ended

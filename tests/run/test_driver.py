@@ -71,12 +71,12 @@ async def test_an_outage_in_the_middle_pauses_the_run_and_resume_asks_only_what_
     assert "nobody answers" in paused.reason
     assert paused.text == "First text."
 
-    mended = scripted()
-    result = await go_on(journal, paused.run, mended)
+    repaired = scripted()
+    result = await go_on(journal, paused.run, repaired)
     assert result.status == "converged"
     before = {request.key for request in broken.requests} - {"pass/2/reviser/try/0"}
-    assert not before & {request.key for request in mended.requests}
-    assert mended.requests[0].key == "pass/2/reviser/try/0"
+    assert not before & {request.key for request in repaired.requests}
+    assert repaired.requests[0].key == "pass/2/reviser/try/0"
 
     whole = await start_run(journal, scripted())
     assert emitted(journal, result.run) == emitted(journal, whole.run)

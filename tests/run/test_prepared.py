@@ -311,7 +311,7 @@ async def test_advice_on_the_embedded_model(
     result = await advise.aio(BRIEF, embedded, seed=1, max_tokens=64, journal=journal)
     assert result.status == "done"
     assert result.report.judge is not None
-    # Two ballots, however good, are no certificate.
+    # Two ballots, however good, are not a certificate.
     assert result.report.advice == "another judge"
     assert (await replay.aio(result.run, journal=journal)).same
 

@@ -35,11 +35,11 @@ async def test_it_makes_no_difference_where_a_set_is_left(journal: Journal) -> N
     ended = await solve_set(journal, whole, 2, names, width=3)
     assert ended.status == "done"
     for calls in range(0, len(whole.answered), 3):
-        broken, mended = Breaking(SCRIPT, calls), Breaking(SCRIPT)
+        broken, repaired = Breaking(SCRIPT, calls), Breaking(SCRIPT)
         paused = await solve_set(journal, broken, 2, names, width=3)
         assert paused.status == "provider_failed"
-        result = await go_on_solving(journal, paused.run, mended)
-        assert len(broken.answered) + len(mended.answered) == len(whole.answered)
+        result = await go_on_solving(journal, paused.run, repaired)
+        assert len(broken.answered) + len(repaired.answered) == len(whole.answered)
         assert (result.solved, result.calls) == (ended.solved, ended.calls)
 
 
@@ -64,12 +64,12 @@ async def test_it_makes_no_difference_after_which_examination_a_set_is_left(
     whole = MadeUpExaminer()
     ended = await solve_set(journal, ScriptedModel(SCRIPT), 2, names, examiner=whole, width=2)
     for left in range(0, len(whole.asked), 3):
-        model, mended, again = Breaking(SCRIPT), Breaking(SCRIPT), MadeUpExaminer()
+        model, repaired, again = Breaking(SCRIPT), Breaking(SCRIPT), MadeUpExaminer()
         paused = await solve_set(journal, model, 2, names, examiner=Failing(left), width=2)
         assert paused.status == "provider_failed"
-        result = await go_on_solving(journal, paused.run, mended, again)
+        result = await go_on_solving(journal, paused.run, repaired, again)
         assert (result.status, result.solved) == ("done", ended.solved)
-        assert len(model.answered) + len(mended.answered) == ended.calls
+        assert len(model.answered) + len(repaired.answered) == ended.calls
         assert left + len(again.asked) == len(whole.asked)
 
 

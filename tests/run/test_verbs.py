@@ -25,7 +25,7 @@ BESIDES = {
     *("metric", "metric_better", "metric_role"),
     *verbs.RunHooks.__annotations__,
 }
-"""What is no setting: the task, the prompts, and where a run is recorded and followed."""
+"""What is not a setting: the task, the prompts, and where a run is recorded and followed."""
 DICTIONARIES = [each for name, each in vars(verbs).items() if name.endswith("Options")]
 
 

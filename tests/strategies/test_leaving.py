@@ -109,7 +109,7 @@ async def test_a_limited_run_has_its_confirmation_or_never_began_a_pass(
     ended = await start_run(journal, settings=chosen)
     assert (ended.status, ended.passes) == ("budget", 0) or ended.status in FINISHED
     row = journal.find(ended.run)
-    assert row.spent.calls == ended.calls, "what it is asked about its budget is no call"
+    assert row.spent.calls == ended.calls, "what it is asked about its budget is not a call"
     assert (row.spent.unpriced, row.spent.unmetered) == (0, 0)
 
 

@@ -107,7 +107,7 @@ def test_a_file_that_cannot_be_loaded_says_where_it_fails(
     assert not any(name.startswith("autoreason_strategy_broken") for name in sys.modules)
 
 
-def test_a_class_is_found_in_a_module_or_in_its_file_and_anew_where_that_was_mended(
+def test_a_class_is_found_in_a_module_or_in_its_file_and_anew_where_that_was_changed(
     mine: Path,
 ) -> None:
     assert find_strategy("tests.strategies.test_registry:Ours").summary == "ours"

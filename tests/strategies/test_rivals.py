@@ -71,7 +71,7 @@ def writer(strategy: str) -> str:
 
 
 def first_pass(strategy: str) -> int:
-    """The number of the first pass: the first draft of several is no pass."""
+    """The number of the first pass: the first draft of several is not a pass."""
     return 2 if strategy == "best_of_n" else 1
 
 
@@ -95,7 +95,7 @@ async def test_every_strategy_delivers_and_every_role_sees_the_task_before_anyth
 
 
 @pytest.mark.parametrize("strategy", TAKING)
-async def test_a_breach_or_leak_is_sent_back_once_and_a_text_taken_if_mended(
+async def test_a_breach_or_leak_is_sent_back_once_and_a_text_taken_if_repaired(
     strategy: str,
 ) -> None:
     def too_long(request: Request) -> str:

@@ -112,7 +112,7 @@ async def test_a_text_that_was_never_emitted_is_not_delivered(
 ODD_END = """
     async def run(self):
         await self.write_draft()
-        return self.deliver("banana", "that is no way to end")
+        return self.deliver("banana", "that is not a way to end")
 """
 TWICE = """
     async def run(self):

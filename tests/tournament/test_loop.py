@@ -218,10 +218,10 @@ async def test_an_incumbent_that_breaks_the_contract_yields_to_a_challenger_that
 
 async def test_a_leak_is_sent_back_once_and_what_remains_is_flagged() -> None:
     leaky = "Second text, following the critique."
-    mended = await play(
+    repaired = await play(
         {"pass/1/reviser/try/0": leaky, "pass/1/reviser/rewrite": document("Second text.")}
     )
-    ready = mended.of(CandidateReady)[0]
+    ready = repaired.of(CandidateReady)[0]
     assert (ready.text, ready.rewritten, ready.leaks) == ("Second text.", True, ())
     stubborn = await play({"pass/1/reviser/try/0": leaky, "pass/1/reviser/rewrite": leaky})
     assert stubborn.of(CandidateReady)[0].leaks == ("following the critique",)

@@ -246,7 +246,7 @@ def put_word(desk: Desk, *options: str) -> str:
         inside.write("CLAUDE.md", "Short texts.")
     said = inside("host", "check", "CLAUDE.md", "--yes", *options)
     (word,) = re.findall(r"canary-[0-9a-f]{8}", (inside.folder / "CLAUDE.md").read_text())
-    # Else whoever begins the check would know it without being shown it.
+    # Else the one who begins the check would know it without being shown it.
     assert word not in said.out + said.err
     return str(word)
 

@@ -484,7 +484,7 @@ async def test_a_checker_that_fails_is_no_result_and_says_why(
     failed = await first_failure(examiner, problem, "print(1)")
     assert failed.verdict is CodeVerdict.SANDBOX_ERROR
     assert failed.detail.startswith("the checker ")
-    # What a checker says as it falls is for the eyes of whoever owns the problem.
+    # What a checker says as it falls is for the eyes of the problem's owner.
     [trial] = [each async for each in examiner.run_tests(problem, "print(1)", problem.public_tests)]
     assert detail in trial.detail
     assert "ValueError" not in failed.detail

@@ -195,7 +195,7 @@ async def test_what_it_dies_of_twice_is_not_asked_a_third_time(source: Path) -> 
         assert (await client.examine(asked())).verdict is CodeVerdict.ACCEPTED
 
 
-async def test_one_that_cannot_be_started_again_fails_whoever_waits(
+async def test_one_that_cannot_be_started_again_fails_all_who_wait(
     source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with opened(source) as client:

@@ -48,7 +48,7 @@ T = TypeVar("T")
 _SHARED = "globals().update((n, v) for n, v in _own.items() if n[:2] != '__')\n"
 KINDS = {
     "WA": {"wrong_answer"},
-    # Memory that ran out was a runtime error to whoever recorded these.
+    # Memory that ran out was a runtime error to those who recorded these.
     "RE": {"runtime_error", "memory_limit"},
     # What was too slow there is here too, or meets the stack's or the memory's end first, or is fast enough.
     "TLE": {"time_limit", "memory_limit", "runtime_error", "accepted"},

@@ -307,7 +307,7 @@ def refusal(**changes: Any) -> str:
         ({"kind": "haiku"}, "`kind`"),
     ],
 )
-def test_what_cannot_be_used_is_named_with_its_mend(changes: dict[str, Any], said: str) -> None:
+def test_what_cannot_be_used_is_named_with_its_remedy(changes: dict[str, Any], said: str) -> None:
     sentence = refusal(**changes)
     assert sentence.startswith("problem 'double': ")
     assert said in sentence

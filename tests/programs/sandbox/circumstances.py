@@ -110,7 +110,7 @@ def _main(circumstances: Circumstances) -> None:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
         os.setresuid(NOBODY, NOBODY, NOBODY)
-        # Whoever gives up root is hidden from tools that look at processes; an ordinary user's are not.
+        # A process that gives up root is hidden from tools that look at processes; an ordinary user's are not.
         jail.prctl(jail.PR_SET_DUMPABLE, 1)
     if circumstances.container:
         _refuse(NAMESPACES[os.uname().machine], errno.EPERM)

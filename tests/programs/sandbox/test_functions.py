@@ -92,7 +92,7 @@ HONEST = {
         "from collections import deque\ndef f(): return deque([1, 2])\ndef g(it): return list(it)",
         "it = iter(f())\nassert next(it) == 1\nassert g(it) == [2]",
     ),
-    "what is no iterator": (
+    "what is not an iterator": (
         "from collections import deque\ndef f(): return deque([1, 2])",
         "try: next(f())\nexcept TypeError as e: assert 'not an iterator' in str(e)\nelse: assert False",
     ),

@@ -272,7 +272,7 @@ def test_what_a_program_raises_is_raised_with_its_lines(program: ProgramClient) 
 
 
 @pytest.mark.parametrize(("large", "received"), [(False, True), (True, False), (True, True)])
-def test_what_cannot_be_sent_is_the_fault_of_whoever_may_have_made_it(
+def test_what_cannot_be_sent_is_the_fault_of_the_side_that_may_have_made_it(
     program: ProgramClient, large: bool, received: bool
 ) -> None:
     names: Any = program.names(["deep", "fail"])

@@ -209,9 +209,9 @@ async def test_left_after_any_call_a_comparison_ends_the_same(journal: Journal) 
     for calls in range(len(model.answered)):
         paused, broken = await compared(journal, chosen, model=Breaking(SCRIPT, calls, luck=calls))
         assert paused.status == "provider_failed"
-        mended = Breaking(SCRIPT)
-        result = await go_on_comparing(journal, paused.run, mended)
-        assert len(broken.answered) + len(mended.answered) == len(model.answered)
+        repaired = Breaking(SCRIPT)
+        result = await go_on_comparing(journal, paused.run, repaired)
+        assert len(broken.answered) + len(repaired.answered) == len(model.answered)
         assert result.report.panels == whole.report.panels
         assert result.calls == whole.calls
 

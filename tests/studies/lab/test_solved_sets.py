@@ -132,7 +132,7 @@ def test_one_repeat_is_tested_by_mcnemar_and_several_equal_ones_never_shrink_it(
     assert pair.test.p_value == pytest.approx(1.0 if p is None else p)
     assert pair.effect == pytest.approx(cohens_h(sum(one) / len(one), sum(other) / len(other)))
     again = set_report(results + set_of({"a": one, "b": other}, repeat=2), assignments(len(one)), 2)
-    # The same twice is no news: a problem's repeats flip together.
+    # The same twice is not news: a problem's repeats flip together.
     assert again.pairs[0].test.p_value == pytest.approx(pair.test.p_value)
 
 

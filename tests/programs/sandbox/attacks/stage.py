@@ -120,7 +120,7 @@ class AttackResult(Struct, frozen=True):
     broken: str = ""
     """What shows that it succeeded; empty where the sandbox held."""
     output: str = ""
-    """The end of what it wrote, for whoever looks into it."""
+    """The end of what it wrote, for a reader of the failure."""
 
 
 async def try_all(sandbox: Sandbox, attacks: Sequence[Attack], root: Path) -> list[AttackResult]:

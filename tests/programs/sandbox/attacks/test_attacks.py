@@ -1,4 +1,4 @@
-"""Programs that want out stay in, whoever runs them and however the machine can hold them."""
+"""Programs that want out stay in, whatever user runs them and however the machine can hold them."""
 
 from __future__ import annotations
 

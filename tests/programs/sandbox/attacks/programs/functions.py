@@ -118,7 +118,7 @@ FUNCTIONS: dict[str, str] = {
     def secret(_):
         return None
     """,
-    "a trace in whoever calls": """
+    "a trace in its caller": """
     import sys
     def secret(_):
         frame = sys._getframe()

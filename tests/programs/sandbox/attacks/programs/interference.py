@@ -139,7 +139,7 @@ INTERFERENCE = (
         harmful=True,
     ),
     Attack(
-        "state in the memory of whoever starts it",
+        "state in the memory of what starts it",
         carried,
         _LIBC
         + """

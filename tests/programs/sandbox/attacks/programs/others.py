@@ -140,7 +140,7 @@ OTHERS = (
                 import os, signal
                 os.kill(-1, signal.SIGURG)
                 """,
-            "ending whoever started it": """
+            "ending what started it": """
                 import os, signal
                 for who in (os.getppid(), int('@SUPERVISOR@')):
                     for number in (signal.SIGSTOP, signal.SIGKILL):
