@@ -31,7 +31,7 @@ NoText = Literal["truncated", "refused", "empty"]
 """Why an author gave no text."""
 WorseReason = Literal["metric", "number", "added", "longer", "changed", "leak", "alike"]
 """Its number is worse, or it has none; it says more than the texts it may only cut; it is too long, or more than an
-edit; it gives itself away, which no judge would see; or it is too much like a text that it is to differ from."""
+edit; it mentions how it was written, and no judge sees it; or it is too much like a text that it is to differ from."""
 DropReason = Literal[NoText, WorseReason, "clone", "contract", "tests", "unlisted"]
 
 
@@ -249,7 +249,7 @@ class BallotCast(Event, frozen=True, kw_only=True):
     labels: tuple[str, ...]
     """What they were called."""
     ranking: tuple[str, ...] | None
-    """Candidates from best to worst; None is no ballot."""
+    """Candidates from best to worst; None where there is no ballot."""
     reasoning: str = ""
     asked: int = 1
     """Requests this seat took, second tries and replacements included."""
@@ -274,7 +274,7 @@ class CodeBallot(Struct, frozen=True, kw_only=True):
     """The ballot of a seat that code fills. It is not evidence: it is fixed by the texts, the same in every pass."""
 
     ranking: tuple[str, ...] | None
-    """Candidates from best to worst; None is no vote, because one has no number or two have the same."""
+    """Candidates from best to worst; None where there is no vote, because one has no number or two have the same."""
     values: dict[str, float | None]
     """What it measured, by candidate; higher is better, whichever numbers of a metric are."""
 

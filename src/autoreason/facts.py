@@ -132,7 +132,7 @@ def find_unstated(text: str, others: Sequence[str], kinds: Kinds = FACT_KINDS) -
     found = (fact for fact in reversed(find_facts(text)) if fact.kind in kinds)
     facts = {(fact.kind, fact.value.partition("\t")[0]): fact for fact in found}
     if not any(each.value[-1] == "\t" for other in others for each in find_facts(other)):
-        # To add the weekday of a date is no news.
+        # To add the weekday of a date is not news.
         facts = {each: fact for each, fact in facts.items() if fact.value[-1] != "\t"}
     # A date has its year unless it stands there without as well, or the year by itself.
     years = (x for each in others for x in _stated(each)["dates"] if x.isdigit())
@@ -427,7 +427,7 @@ def _read_name(found: re.Match[str], text: str) -> Iterator[_Read]:
             words = formed
     bare = [word[0].strip(".") for word in words]
     long = [word.casefold() for word in bare if len(word) > 2 + word.isupper()]
-    # What a text has without a capital is no name.
+    # What a text has without a capital is not a name.
     common = _words(found.string)
     if named := [low for low in long if low not in common and low not in _tables()["no_names"]]:
         value = "\t".join(" ".join(_stems(name)) for name in [*reversed(named), *first])

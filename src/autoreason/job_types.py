@@ -169,7 +169,7 @@ class Solve(JobType, frozen=True, kw_only=True, tag="solve"):
         Meta(ge=1, le=1000),
         "Calls a strategy may make for one problem, second tries included.",
     ] = 6
-    k: Annotated[int, Meta(ge=1, le=1000), "Survivals of A in a row that end a tournament."] = 2
+    k: Annotated[int, Meta(ge=1, le=1000), "Stop after A wins this many passes in a row."] = 2
     unsafe: Annotated[bool, "Programs may be run without a sandbox where there is none."] = False
     broken: Annotated[
         tuple[str, ...],
@@ -199,7 +199,7 @@ class Research(JobType, frozen=True, kw_only=True, tag="research"):
     ] = "race"
     parallel: Annotated[int, Meta(ge=1, le=64), "Proposals and evaluations under way at once."] = 1
     patience: Annotated[
-        int, Meta(ge=1, le=10_000), "Proposals in a row of which none is kept that end the search."
+        int, Meta(ge=1, le=10_000), "Stop after this many proposals in a row were not kept."
     ] = 25
     unsafe: Annotated[bool, "Evaluators may be run without a jail where there is none."] = False
     output: Annotated[

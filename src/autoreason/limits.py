@@ -28,7 +28,7 @@ _AND = re.compile(r",? (?:and|und|et|y|e|&) |, ")
 _STATED = {"up", "down", "most", "least", "exact", "about", "high"}
 _LISTS = ("must_include", "must_not_include")
 _FEW = 20
-"""Fewer words than this are no length without “at most” or the like; about 80 are a fifth fewer to a fifth more."""
+"""Fewer words than this are not a length without “at most” or the like; about 80 are a fifth fewer to a fifth more."""
 _MOST_READ, _LONGEST, _MANY, _MOST_SHOWN = 50_000, 500, 200, 60
 """Characters of a brief that are read, and of a sentence around a phrase; phrases of a kind; characters shown."""
 

@@ -123,7 +123,7 @@ class Models(Struct, frozen=True, kw_only=True):
 
 
 class Budget(Struct, frozen=True, kw_only=True):
-    """Hard limits over the whole run, resumes included; None is no limit."""
+    """Hard limits over the whole run, resumes included; None is unlimited."""
 
     cost: Annotated[Decimal | None, "Most US dollars; needs models with known prices."] = None
     tokens: Annotated[int | None, "Most tokens, read and written."] = None
@@ -241,7 +241,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     k: Annotated[
         int,
         Meta(ge=1, le=MAX_PASSES),
-        "Survivals of A in a row that end the run; a tie counts neither way, in `paper` as one.",
+        "Stop after A wins this many passes in a row; a tie counts neither way, in `paper` as a win.",
     ] = 3
     passes: Annotated[int, Meta(ge=1, le=MAX_PASSES), "The most passes."] = 40
     judges: Annotated[
@@ -277,10 +277,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     plateau: Annotated[
         int,
         Meta(ge=0, le=MAX_PASSES),
-        "Small changes in a row, survivals aside, that end the run; 0 never does.",
+        "Stop after this many small changes in a row, not counting passes that A wins; 0 never stops.",
     ] = 0
     plateau_change: Annotated[
-        Share, "The share of words in which the winner of such a pass differs from A at most."
+        Share, "A change is small where the winner differs from A in at most this share of words."
     ] = 0.1
     tie_order: Annotated[
         tuple[str, ...],
@@ -292,7 +292,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     reviewers: Annotated[
         int,
         Meta(ge=0, le=MAX_JUDGES),
-        "Judges of a review, who rank texts from the first draft to the latest; 0 is no review.",
+        "Judges of a review, who rank texts from the first draft to the latest; 0 for none.",
     ] = 7
     review_texts: Annotated[int, Meta(ge=3, le=10), "The most texts that a review ranks."] = 9
     ballot_texts: Annotated[
@@ -323,7 +323,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     confirmation: Annotated[
         int,
         Meta(ge=0, le=MAX_JUDGES),
-        "Fresh judges who compare the delivered text with the first draft; with 0 nothing can be claimed.",
+        "Fresh judges who compare the delivered text with the first draft; with 0 there is no evidence.",
     ] = 9
 
     max_tokens: Annotated[

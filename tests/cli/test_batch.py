@@ -66,7 +66,7 @@ async def test_a_run_that_is_stopped_leaves_its_batch_running_and_resume_takes_i
     tmp_path: Path, provider: BatchServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     switch, signals = StopSwitch(), list[Signal]()
-    monkeypatch.setattr(batch, "PACE", batch.BatchPace(quiet=0.02, first_look=60.0))
+    monkeypatch.setattr(batch, "PACE", batch.BatchPace(quiet=0.02, first_check=60.0))
 
     def stop(signal: Signal) -> None:
         signals.append(signal)

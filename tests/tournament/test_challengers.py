@@ -66,7 +66,7 @@ def keeping_from(first: int) -> Answer:
 
 
 async def drafted(author: Answer, **more: Any) -> Played:
-    """A run of one pass, whose challengers are no drafts."""
+    """A run of one pass, whose challengers are not drafts."""
     script = {"author": author, **more.pop("script", {})}
     return await play(script, passes=1, rivals=False, **more)
 

@@ -57,7 +57,7 @@ def test_survival_is_set_against_chance_as_are_figures() -> None:
     assert statements.survival(few).endswith("ranking at random would let it survive 0.7")
     assert "nothing is known" in statements.survival(None)
     assert shared.by_chance("as much", 0.31, "people").endswith("give as much 31 % of the time")
-    assert "73 % of the time (tau 0.46; chance is 50 %)" in shared.agreement(0.46)
+    assert "agree on 73 % of pairs of texts (tau 0.46; chance is 50 %)" in shared.agreement(0.46)
     assert shared.agreement(None).startswith("unknown")
     assert "50 % / 25 % / 25 % of 8 (33 % each" in shared.positions((4, 2, 2))
     unreadable = CritiqueWritten(number=1, critic=0, readable=False)
@@ -136,7 +136,7 @@ RULES = Task(brief="Write.", contract=Contract(max_words=500))
         ),
         (
             shared.by_chance("as much", 1.0),
-            "even judges ranking at random always reach as much",
+            "judges ranking at random always give as much",
         ),
         (shared.positions((0, 0, 0)), ""),
     ],

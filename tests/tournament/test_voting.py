@@ -319,7 +319,7 @@ def test_every_recorded_score_gives_the_recorded_winner_but_for_empty_panels(rec
     empty = 0
     for line in passes:
         if "zero_valid_ballots" in line["flags"]:
-            # Recorded as a win for A. Here it is no result: there is nothing to count.
+            # Recorded as a win for A. Here it is not a result: there is nothing to count.
             empty += 1
             with pytest.raises(ValueError, match="an empty panel has no winner"):
                 count_votes(line["aggregation"], [], tie_order(line))

@@ -28,7 +28,7 @@ class RandomCast:
         self.written = 0
 
     async def ask(self, request: Request | Query[Any]) -> Any:
-        """Answer without a look at the texts."""
+        """Answer without reading the texts."""
         if isinstance(request, Query):
             return ""
         shown = request.messages[-1].text

@@ -224,7 +224,7 @@ def test_keeps_are_worth_what_is_said_and_at_least_as_many_do_nothing(
     error = float(np.std(differences)) / len(differences) ** 0.5
     assert abs(float(np.mean(differences))) <= 4 * error
     assert wrong <= most_often(len(differences))
-    # It is no empty promise.
+    # It is not an empty promise.
     assert idle > 0.03 * used
 
 

@@ -231,7 +231,7 @@ def test_the_ballots_that_chose_a_text_lean_towards_it_and_are_said_to_prove_not
     ]
     shares = [p.preferred / p.verdict.ballots for p in chosen if p.verdict and p.preferred]
     assert fmean(shares) > 0.6
-    assert all("proves nothing" in statements.review(each) for each in chosen)
+    assert all("is not evidence" in statements.review(each) for each in chosen)
 
 
 @pytest.mark.parametrize("kind", UNBIASED, scope="module")

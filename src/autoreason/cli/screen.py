@@ -379,7 +379,7 @@ def _again(call: Call) -> str:
     if "repair" in key.steps:
         return "again: it broke a limit"
     if "rewrite" in key.steps:
-        return "again: it gave away how it was written"
+        return "again: it mentioned how it was written"
     return "again: the first answer could not be used" if key.number("try") else ""
 
 

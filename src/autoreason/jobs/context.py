@@ -54,7 +54,7 @@ class Allowance:
     def __init__(self, unit: Unit, amount: Decimal | None = None) -> None:
         self.unit = unit
         self.amount = amount
-        """None is no limit: only what is spent is counted."""
+        """None is unlimited: only what is spent is counted."""
         self.total = Spent()
         self._pass_start = Decimal(0)
         self._max_pass = Decimal(0)

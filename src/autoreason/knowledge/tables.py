@@ -344,7 +344,7 @@ class _RowReader:
         )
 
     def _read_when(self, value: object, line: int) -> str:
-        """A date; empty where it cannot be read, which is no reason to lose how a text did."""
+        """A date; empty where it cannot be read, which is not a reason to lose how a text did."""
         try:
             return read_date(value, self._day_first)
         except ValueError as error:

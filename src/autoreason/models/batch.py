@@ -183,10 +183,10 @@ class BatchPace(Struct, frozen=True, kw_only=True):
     """Without a further request, until those that were collected are sent."""
     longest: float = 30.0
     """Until they are sent in any case."""
-    first_look: float = 5.0
+    first_check: float = 5.0
     """Until a batch is looked at; each further wait is half as long again."""
     max_wait: float = 120.0
-    """Between two looks."""
+    """Between two checks."""
     late: float = 30.0
     """Until a batch is looked for once more that was sent without an answer."""
     outage: float = 3600.0
@@ -368,7 +368,7 @@ class BatchTransport(Transport):
             return found[0] if found else None
         known = {each.note.remote for each in self._batches.values()}
         found = [state for state in found if state.remote not in known]
-        wait = self._pace.first_look
+        wait = self._pace.first_check
         # Together, for one of somebody else may take a day.
         while found:
             for state in found:
@@ -394,7 +394,7 @@ class BatchTransport(Transport):
         self, batch: PendingBatch, state: BatchState, *, earlier: bool = False
     ) -> None:
         """Wait for the end of a batch and hand out its results; of an earlier process replies only."""
-        wait = self._pace.first_look
+        wait = self._pace.first_check
         batch.signal(state.done)
         while not state.ended:
             await asyncio.sleep(wait)
@@ -455,7 +455,7 @@ class BatchTransport(Transport):
     async def _patiently(self, work: Callable[[], Awaitable[T]]) -> T:
         """Try until it works: a batch goes on while its provider cannot be reached."""
         clock = asyncio.get_running_loop().time
-        wait, end = self._pace.first_look, clock() + self._pace.outage
+        wait, end = self._pace.first_check, clock() + self._pace.outage
         while True:
             try:
                 return await work()

@@ -109,7 +109,7 @@ class BudgetTracker:
         self._elapsed = elapsed
         """Working time so far in seconds, that of earlier processes included."""
         self._began, self._settled = elapsed(), 0
-        """Of this process: what one before had to wait for is no pace."""
+        """Of this process: what one before had to wait for is not a pace."""
         self._limited = budget != Budget()
         self.spent = Spent()
         # Assumed where providers report no usage: it counts towards the limits and is never shown.

@@ -73,7 +73,7 @@ class HostModel:
     def __init__(self, address: str, parking: Parking | None = None) -> None:
         if not _NAME.fullmatch(address.removeprefix(f"{HOST}/")):
             raise InvalidInput(
-                f"{address!r} is no name of a model that is answered from outside; write {HOST}/NAME, "
+                f"{address!r} is not the name of a model that is answered from outside; write {HOST}/NAME, "
                 "with plain letters, digits, `.`, `_` and `-`"
             )
         self.address = address

@@ -188,7 +188,7 @@ def _left_out(one: RecordedPass, first: bool) -> Iterator[str]:
         if ready.repaired:
             yield f"{name} broke a limit and was sent back once before judges saw it"
         if ready.fresh:
-            yield f"{name} was written without a look at the text so far"
+            yield f"{name} was written without seeing the text so far"
     left_out = Counter[tuple[str, str]]()
     for each in one.dropped:
         kind = kind_of(each.slot, first=first, fresh=rounds.is_new_draft(each, one))

@@ -136,7 +136,7 @@ def pair(
 
     `least` is the share of words that two must have in common to be one that changed.
     """
-    # What comes again, such as a line between paragraphs, is no anchor: it may be another one.
+    # What comes again, such as a line between paragraphs, is not an anchor: it may be another one.
     again = {each for row in (old, new) for each, times in Counter(row).items() if times > 1}
     places: list[tuple[int, int]] = []
     matcher = SequenceMatcher(again.__contains__, old, new, autojunk=False)
@@ -214,7 +214,7 @@ def to_criticmarkup(before: str, after: str, reasons: Reasons) -> str:
         gone, come = was.rstrip(), now.rstrip()
         why = reasons.get(words_of(was), "") if gone != come else ""
         note = f"{{>>{why.translate({ord('{'): '(', ord('}'): ')'})}<<}}" if why else ""
-        # What ends a paragraph is no part of its last sentence.
+        # What ends a paragraph is not a part of its last sentence.
         parts += [_mark(gone, come), note, _mark(was[len(gone) :], now[len(come) :])]
     return "".join(parts)
 

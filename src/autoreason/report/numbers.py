@@ -209,7 +209,7 @@ def describe_losers(names: Sequence[str]) -> str:
 def by_chance(result: str, share: float, who: str = "judges") -> str:
     """`judges ranking at random give as much 31 % of the time`; a result that is certain is called that."""
     if share == 1:
-        return f"even {who} ranking at random always reach {result}"
+        return f"{who} ranking at random always give {result}"
     return f"{who} ranking at random give {result} {percent(share)} of the time"
 
 
@@ -257,10 +257,7 @@ def agreement(tau: float | None, who: str = "judges") -> str:
     if tau is None:
         return "unknown: no two valid ballots to compare"
     same = percent((1 + tau) / 2)
-    return (
-        f"shown two texts, two {who} prefer the same one {same} of the time "
-        f"(tau {tau:.2f}; chance is 50 %)"
-    )
+    return f"two {who} agree on {same} of pairs of texts (tau {tau:.2f}; chance is 50 %)"
 
 
 def positions(first_places: Sequence[int]) -> str:

@@ -164,8 +164,8 @@ class Asker:
         key = Key.parse(query.key)
         if key.head == "pass" and not self._calls_by_pass:
             raise BudgetReached(
-                f"a pass takes about {pass_calls} calls and "
-                f"what comes after the last one {query.after}, and {shortage}. "
+                f"a pass takes about {pass_calls} calls, "
+                f"review and confirmation after the last one {query.after}, and {shortage}. "
                 "A new run with fewer judges of review and confirmation takes fewer",
                 shortage.limit,
             )

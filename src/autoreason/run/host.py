@@ -128,7 +128,7 @@ def _is_readable(
             assert request.schema
             return gives_ballot(text, request.schema, criteria)
         case "critique":
-            # Only its form: whether what it quotes is in the text is no question of that.
+            # Only its form: whether what it quotes is in the text is not asked.
             return read_critique(text, "") is not None
         case "length_check":
             return rests_on_length(text) is not None

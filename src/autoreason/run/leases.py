@@ -42,7 +42,7 @@ _REFRESH, _REFRESH_BY_HOLDER = 0.2, 0.01
 """Seconds after which what is held is written again, so that a row that was lost is soon there again."""
 _FIRST_POLL, _LAST_POLL = 0.005, 0.1
 _CENSUS = 1.0
-"""Seconds between two looks at which workers live, while calls wait."""
+"""Seconds between two checks of which workers live, while calls wait."""
 _PLACE = CostBound(1, 0, None)
 _NEVER = 1e300
 

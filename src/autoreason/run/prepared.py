@@ -155,7 +155,7 @@ class ModelChoice:
 
     @classmethod
     def writing(cls, model: str | Model, options: Mapping[str, Any]) -> Self:
-        """`model` in every role that has none of its own."""
+        """`model` for every role, except where an option names another."""
         choice = cls()
         choice.models = choice.change(Models.everywhere(choice.address(model)), options)
         return choice

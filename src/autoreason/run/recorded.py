@@ -179,7 +179,7 @@ def fork(
     task, before = _forked_task(story, run, at_pass, evaluate)
     _check_research_options(run, options, is_research=research_of(task) is not None)
     if contract := options.get("contract"):
-        # What a run without a draft keeps was no default of its own.
+        # What a run without a draft keeps was not a default of its own.
         old = {**asdict(task.contract), "keep": task.contract.keep or ()}
         merged = make_contract({**old, **contract}, "contract")
         task = check_task(replace(task, contract=merged))

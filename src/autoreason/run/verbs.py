@@ -323,7 +323,7 @@ class LabOptions(RunHooks, total=False):
     budget: Annotated[
         Budget | Mapping[str, Any], "Over all cells; limits it does not set are the suite's."
     ]
-    anyway: Annotated[bool, "Run it even where nothing could be shown."]
+    anyway: Annotated[bool, "Run it even where it is too small to show a difference."]
     base_url: str | dict[str, str] | None
     allow_http: bool
     batch: bool

@@ -134,7 +134,7 @@ def _replace(document: Any, text: str, *, tracked: bool = False) -> Iterator[str
             mark = _element("rPr", _element("ins" if other.kind else "del"))
             look.insert_element_before(mark, "w:sectPr", "w:pPrChange")
         if one.text != other.text:
-            # A number that was typed is no list's.
+            # A number that was typed is not a list's.
             typed = "" if _lead(paragraph) else _to_markdown(paragraph).removesuffix(one.text)
             was, now = f"{typed}{one.text}", f"{typed}{other.text}" if other.kind else ""
             for lost in _fill(paragraph, was, now, tracked=tracked):

@@ -102,7 +102,7 @@ def always_valid_difference(
 
 
 def unequal_split(counts: Sequence[int], planned: int, alpha: float = 0.001) -> float:
-    """How likely an equal random split is to be so unequal at any look, however often it is looked at.
+    """How likely an equal random split is ever to be so unequal, however often it is looked at.
 
     The sequential multinomial test of Lindon and Malek (2022), most sensitive at `planned` in all arms together.
     """

@@ -279,9 +279,9 @@ class OperatingLine(Struct, frozen=True, kw_only=True):
 
 
 def operating_line(
-    share: float, judges: Sequence[int] = (JUDGES,) * MAX_PILOTS, first_look: int = MIN_PILOTS
+    share: float, judges: Sequence[int] = (JUDGES,) * MAX_PILOTS, first_check: int = MIN_PILOTS
 ) -> OperatingLine:
-    """How pilots with so many judges each end if they are weighed after each from `first_look` on.
+    """How pilots with so many judges each end if they are weighed after each from `first_check` on.
 
     Every course is followed, with close sums of more than `MAX_PILOTS` pilots taken together.
     """
@@ -296,7 +296,7 @@ def operating_line(
                 after[value] += chance * chance_of_votes(size, prefer, share)
         running = {}
         for total, chance in after.items():
-            verdict = _verdict(total * step) if number >= first_look else "undecided"
+            verdict = _verdict(total * step) if number >= first_check else "undecided"
             if verdict == "undecided":
                 running[total] = chance
             else:

@@ -100,7 +100,7 @@ DEFECTS = Property(
 POSITION = Property(
     "position",
     "Of two identical texts, is the one shown first ranked first?",
-    "Nothing but position can tell identical texts apart; 50 % is no preference. A judge that fails here "
+    "Nothing but position can tell identical texts apart; 50 % is not a preference. A judge that fails here "
     "and passes on swapped order lets position decide only where it sees no difference.",
     band=BAND,
 )

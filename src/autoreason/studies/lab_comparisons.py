@@ -331,7 +331,7 @@ _HALF = percent(0.5)
 
 
 def _is_even(pair: ArmPair) -> bool:
-    """Whether judges prefer neither: what is not shown and rounds to half of all votes is no preference."""
+    """Whether judges prefer neither: what is not shown and rounds to half of all votes is not a preference."""
     share = (1 + abs(pair.difference.value or 0.0)) / 2
     return pair.measure == "preferred" and not pair.shown and percent(share) == _HALF
 

@@ -462,7 +462,7 @@ def _arms_section(found: LabReport, name: Callable[[str], str] = str) -> Section
         about.append(("sealed", f"the sealed set has been opened {times}, each end test counted"))
     if found.broken:
         results = count(found.broken, "result breaks", "results break")
-        about.append(("guards", f"{results} a guard on these evaluations, which is no gain"))
+        about.append(("guards", f"{results} a guard on these evaluations, which is not a gain"))
     table = arms_table(found.arms, found.quality_by, name)
     return Section("What each came to", about, [table])
 

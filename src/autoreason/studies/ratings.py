@@ -232,8 +232,8 @@ def _agreement(report: RatingsReport) -> list[tuple[str, str]]:
         if pairs.low is not None and pairs.high is not None:
             extent = f"95 % interval {percent_range(pairs.low, pairs.high)}"
         tied = f"; {count(panel.tied, 'pair')} left out, tied on the panel" if panel.tied else ""
-        often = f"{percent(pairs.value)} of the time ({extent}){tied}"
-        sentence = f"shown two texts, a person agrees with the panel {often}"
+        often = f"{percent(pairs.value)} of pairs of texts ({extent}){tied}"
+        sentence = f"a person agrees with the panel on {often}"
     return [*rows, ("Pairs", sentence)]
 
 
@@ -430,7 +430,7 @@ class _RankedRound(Struct, forbid_unknown_fields=True):
 
 
 class PageVotes(Struct, forbid_unknown_fields=True):
-    """What a reader of a run's page ranked before a look at the judges."""
+    """What a reader of a run's page ranked before seeing what the judges said."""
 
     run: str
     rater: str

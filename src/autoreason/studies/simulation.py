@@ -359,7 +359,7 @@ class Plan(Struct, frozen=True):
     runs: int
     seed: int
     budget: int | None = None
-    """The most calls of a run, review included; None is no limit."""
+    """The most calls of a run, review included; None is unlimited."""
 
 
 class Cell(Struct, frozen=True, kw_only=True):

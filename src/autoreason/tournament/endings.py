@@ -53,7 +53,7 @@ def summarize(
 
 
 def not_blind(story: Story) -> str:
-    """That judges were no contexts of their own; empty where they were."""
+    """That judges had no contexts of their own; empty where they were."""
     models = story.settings.models if story.settings else None
     alone = models and "one context" in map(models.hosts.get, models.judges)
     return statements.NOT_BLIND if alone else ""

@@ -215,7 +215,7 @@ def found_nothing(one: RecordedPass) -> bool:
 
 
 def is_new_draft(event: CandidateReady | events.CandidateDropped, one: RecordedPass) -> bool:
-    """Whether a text of a round was written without a look at the text so far, because no rewrite could stand."""
+    """Whether a text of a round was written without seeing the text so far, because no rewrite could stand."""
     if isinstance(event, CandidateReady):
         return event.fresh
     # Those that were left out do not say so; a rewrite, where there was one, is tried before them.

@@ -235,8 +235,8 @@ def candidate(event: events.CandidateReady) -> str:
         "a fresh draft": event.fresh,
         f"breaks the contract: {violations(event.violations)}": event.violations,
         "repaired to keep the contract": event.repaired and not event.violations,
-        "rewritten because it gave itself away": event.rewritten,
-        f"still gives itself away: {', '.join(event.leaks)}": event.leaks,
+        "rewritten because it mentioned how it was written": event.rewritten,
+        f"still mentions how it was written: {', '.join(event.leaks)}": event.leaks,
     }
     return "; ".join((count(event.words, "word"), *(each for each in notes if notes[each])))
 
@@ -251,7 +251,7 @@ DROPPED = {
     "tests": "it does not pass more public tests",
     "metric": "the metric calls it worse than the text so far",
     "number": "the metric gives it no number",
-    "added": "it says more than the two texts it is made of",
+    "added": "it adds what is in neither of the two texts",
     "longer": "it is much longer, and nothing was missing",
     "changed": "it is more than an edit",
     "alike": "it is too much like another text",
@@ -393,7 +393,7 @@ def review(decided: events.ReviewDecided, draft: events.DraftReady | None = None
     if decided.preferred is None:
         return chosen
     above = f"{decided.preferred} of {count(decided.verdict.ballots, 'ballot')} put it above"
-    return f"{chosen}; {above} {first_draft(draft)}, which proves nothing, because they chose it"
+    return f"{chosen}; {above} {first_draft(draft)}, which is not evidence, because these judges chose it"
 
 
 def reviews(story: Story) -> str:
@@ -490,7 +490,9 @@ def evidence(
     rows = [*judged, *([("Position", position)] if position else []), *rules]
     leaks = "none found: no candidate has a known sign of how it was written"
     if found.leaks:
-        leaks = f"{count(found.leaks, 'candidate')} went to a panel although something gave it away"
+        leaks = (
+            f"{count(found.leaks, 'candidate')} with a sign of how it was written went to a panel"
+        )
     rows.append(("Leaks", leaks))
     if found.ties:
         voted = story.settings and story.settings.judges and not story.settings.ties_survive

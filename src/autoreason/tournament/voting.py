@@ -264,7 +264,7 @@ class PanelSize:
     judges: int
     early_stop: bool = False
     calls: int | None = None
-    """Requests all seats may take together, second tries included; None is no limit."""
+    """Requests all seats may take together, second tries included; None is unlimited."""
     code: tuple[tuple[int, ...], ...] = ()
     """Ballots of seats that code fills, known before any judge is asked: places in the tie order, best first."""
     weights: tuple[int, ...] = ()

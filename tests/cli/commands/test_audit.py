@@ -1,4 +1,4 @@
-"""`audit`: what a record is worth, for people and for programs."""
+"""`audit`: whether a record can be relied on, for people and for programs."""
 
 from __future__ import annotations
 

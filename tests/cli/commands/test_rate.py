@@ -79,7 +79,7 @@ def test_a_packet_is_made_the_next_step_named_and_a_text_that_gives_itself_away_
     (files.home / "d.md").write_text("Here is the revised version:\n\nA line.")
     done = files("rate", "new", "other", "--brief", "brief.md", "a.md", "d.md")
     assert done.returncode == 0
-    assert "note: d.md may give itself away" in done.stderr
+    assert "note: d.md may tell raters how it was written" in done.stderr
 
 
 def test_a_run_gives_its_first_draft_and_what_it_delivered(shell: Shell) -> None:
@@ -129,7 +129,7 @@ def test_a_report_names_the_texts_and_later_ones_do_not_ask(packet: Shell) -> No
     named = [line.split()[0] for line in lines if line.startswith(tuple(TEXTS))]
     assert named[:3] == ["c.md", "a.md", "b.md"]
     assert "Anna rated everything; Ben rated everything" in first.stdout
-    assert "two people prefer the same one 67 % of the time" in " ".join(first.stdout.split())
+    assert "two people agree on 67 % of pairs of texts" in " ".join(first.stdout.split())
     opened = opening(folder)
     again = packet("rate", "report", "study", "--html", "page.html")
     assert again.stdout == first.stdout

@@ -31,7 +31,7 @@ LINUX = pytest.mark.skipif(sys.platform != "linux", reason="there is no /proc")
 
 @pytest.fixture(autouse=True)
 def _stage(examiner: type[MadeUpClient], writes: Script) -> None:
-    """No program is run, and the model is no model."""
+    """No program is run, and the model is not one."""
 
 
 def some(inside: Inside, problems: int = 3, *broken: str) -> str:

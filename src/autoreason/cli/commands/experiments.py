@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_run)
 @group("Which runs", option("--all", "Every run in the journal.", name="every"))
 def audit(runs: tuple[str, ...], every: bool, book: Journal) -> Report:
-    """Say what a record is worth, without calling a model.
+    """Check whether a record can be relied on, without calling a model.
 
     Votes that were lost, bias for a position, agreement, whether it stopped for more than coin flips,
     leaks, drift, cut-off replies and more: each with its number, what is normal, and what to do.
@@ -149,7 +149,7 @@ def lab() -> None:
     option("--parallel N", "At a time. [default: 16; with --batch 1000]", type=click.IntRange(1)),
     option("--workers N", "In so many processes, not in this one.", type=click.IntRange(0)),
     option("--ray ADDRESS", "On a Ray cluster: host:port, auto or local; needs a journal server."),
-    option("--anyway", "Run it even where nothing could be shown in the end."),
+    option("--anyway", "Run it even where it is too small to show a difference."),
     option("--more", "Add repeats to a finished suite, by the rule in its file."),
 )
 @options.limit_options
@@ -158,8 +158,8 @@ def run(suite: str | None, more: bool, **values: Any) -> PreparedRun[Any] | int:
     """Run all of a suite, and report on what it asks.
 
     Limits are over all its runs together; `budget.cell` in the file limits each. A run that fails is
-    left out and named. Where too little could be shown, that is said, and nothing is run without
-    --anyway.
+    left out and named. Where it is too small to show a difference, that is said, and nothing is run
+    without --anyway.
 
     With --more, RUN is the run of a finished suite, by default the newest. Repeats are added where an
     interval is still too wide, by the rule that the suite fixed beforehand; what was run before is

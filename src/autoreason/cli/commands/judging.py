@@ -228,7 +228,7 @@ def new(
     packet = packets.build_packet(folder, tasks, seed=seed)
     number = numbers.count(sum(len(task.codes) for task in packet.tasks), "text")
     leaks = [
-        f"note: {entry.name} may give itself away to raters: “{leak}”"
+        f"note: {entry.name} may tell raters how it was written: “{leak}”"
         for task in tasks
         for entry in task.entries
         for leak in find_leaks(entry.text, task.task.brief)[:1]

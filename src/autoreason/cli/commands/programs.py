@@ -317,7 +317,7 @@ A check ends with 1 where an attack got through, or none could be tried.
     option("--unsafe", "Also where there is no jail: what is proposed can do whatever you can."),
 )
 @options.model_options(
-    "Who proposes changes.", "Who decides where the task has `judge` and the score does not."
+    "Who proposes changes.", "Asked where the task has `judge` and the score does not decide."
 )
 @options.limit_options
 @options.asking_judges_options

@@ -230,7 +230,7 @@ _TAILS = (4_000, 8_000)
 """Characters. Refrains, tables, forms and lists of zeros that were asked for are shorter."""
 _TIMES = 5
 _INTERVAL = 500
-"""Characters between two looks."""
+"""Characters between two checks."""
 
 
 def repeats_itself(text: str) -> bool:
