@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 
 _EVERY = 0.5
-"""Seconds between two looks at memory."""
+"""Seconds between two measurements of memory."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 

@@ -99,7 +99,7 @@ CHANGELOG
 def add_contents(_: Sphinx, page: str, source: list[str]) -> None:
     """Put the contents below the first page, where only the site sees them."""
     if page == root_doc:
-        # A brief is no page of the site; this makes it a file to take home.
+        # A brief is not a page of the site; this makes it a file to take home.
         source[0] = source[0].replace("](examples/", "](path:examples/") + CONTENTS
 
 

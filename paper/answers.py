@@ -1,4 +1,4 @@
-"""What recorded results give for each claim of the paper: rows of its tables, and claims that are no row."""
+"""What recorded results give for each claim of the paper: rows of its tables, and claims that are not rows."""
 
 from __future__ import annotations
 
@@ -414,7 +414,7 @@ def longest_failure(results: Iterable[ResultLine]) -> list[str]:
 
 
 def solved(arm: Results) -> list[bool]:
-    """Which problems were solved; a provider's failure is no result."""
+    """Which problems were solved; a provider's failure is not a result."""
     return [bool(each.pass_private) for each in arm.values() if each.error is None]
 
 
@@ -543,7 +543,7 @@ class Arm(NamedTuple):
     model: str
 
     def find(self, recording: Recording) -> Answer:
-        """Which percentage of problems passes public and private tests; a provider's failure is no result."""
+        """Which percentage of problems passes public and private tests; a provider's failure is not a result."""
         found = recording.arm(*self)
         arm, private = list(found.values()), solved(found)
         results = [each for each in arm if each.error is None]

@@ -23,7 +23,7 @@ class Found(NamedTuple):
 
     value: float | None
     low: float | None = None
-    """What all of the data may give at least; None is no limit where only a part is here, else the value."""
+    """What all of the data may give at least; None is unlimited where only a part is here, else the value."""
     high: float | None = None
     whole: bool = True
     """All that the figure rests on is here."""
@@ -54,7 +54,7 @@ class PaperFigure(Struct, frozen=True, kw_only=True):
     low: float | None
     high: float | None
     whole: bool
-    """All that it rests on is here; else `low` and `high` limit what the whole may give, None is no limit."""
+    """All that it rests on is here; else `low` and `high` limit what the whole may give, None is unlimited."""
 
     @property
     def verdict(self) -> Verdict | None:

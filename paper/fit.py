@@ -75,7 +75,7 @@ def from_file(path: Path) -> list[PanelVotes]:
                 panels += _read_panel(json.loads(line))
             except (ValueError, TypeError, KeyError, AttributeError):
                 raise InvalidInput(
-                    f"{path} line {number} is no recorded pass; give `judges`, each with "
+                    f"{path} line {number} is not a recorded pass; give `judges`, each with "
                     "`order` and `ranking`"
                 ) from None
     return panels

@@ -269,13 +269,13 @@ def read_recording(folder: Path) -> Recording:
 def _lines(
     folder: Path, files: list[Path], kind: type[Line], fields: tuple[str, ...], unread: list[str]
 ) -> Iterator[Line]:
-    """Every line once; what is no such line is named, and so is a second one that differs."""
+    """Every line once; what is not such a line is named, and so is a second one that differs."""
     decode, key = msgspec.json.Decoder(kind).decode, attrgetter(*fields)
     known: dict[object, Line] = {}
     for file in files:
         name = file.relative_to(folder)
         try:
-            # What is no file may be a pipe, which never ends.
+            # What is not a file may be a pipe, which never ends.
             content = file.read_bytes() if file.is_file() else None
         except OSError:
             content = None

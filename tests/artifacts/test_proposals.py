@@ -221,7 +221,7 @@ def test_rubbish_is_read_or_refused_and_nothing_else(lines: list[str]) -> None:
     assert proposal.edits
 
 
-# Byte order marks, which some models write, are no part of any passage.
+# Byte order marks, which some models write, are not a part of any passage.
 @given(
     st.text(
         st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\ufeff"), max_size=60

@@ -178,7 +178,7 @@ async def test_whatever_fails_the_others_are_waited_for(failure: Exception) -> N
     results: list[int] = []
     with pytest.raises(type(failure)):
         await use_in_order([one(number) for number in range(4)], results.append)
-    assert results == [0], "what comes after a failure is no result yet"
+    assert results == [0], "what comes after a failure is not a result yet"
     assert ended == [0, 2, 3], "but it is paid for"
 
 

@@ -23,7 +23,7 @@ from autoreason.models.pool import ModelPool
 
 __all__ = ["provider"]
 
-QUICK = BatchPace(quiet=0.02, first_look=0.005, max_wait=0.02, late=0.01, outage=5.0)
+QUICK = BatchPace(quiet=0.02, first_check=0.005, max_wait=0.02, late=0.01, outage=5.0)
 ADDRESSES = ["openai/gpt-4.1", "anthropic/claude-sonnet-4-5"]
 both = pytest.mark.parametrize("address", ADDRESSES)
 

@@ -263,7 +263,7 @@ def test_an_answer_does_not_wait_for_what_a_program_leaves_running(
     install: Any, tmp_path: Path, left: str
 ) -> None:
     own = f"cat > /dev/null; echo '{json.dumps(ANSWERED)}'; {left} echo $! > {tmp_path}/id"
-    # More than may be read is no answer.
+    # More than may be read is not an answer.
     reads = pytest.raises(ProviderFailed) if "yes" in left else nullcontext()
     install(own)
     try:

@@ -11,7 +11,7 @@ def score(artifact, _seed, items):
 
 
 def sum_of_radii(circles, n):
-    """The sum, exactly; what is no packing is an error, never a number. Nothing is tolerated."""
+    """The sum, exactly; what is not a packing is an error, never a number. Nothing is tolerated."""
     if type(circles) is not list or len(circles) != n:
         raise ValueError(f"{n} circles are needed")
     exact = [circle_of(each) for each in circles]

@@ -172,7 +172,7 @@ def test_a_rate_is_expected_as_far_as_other_tests_say_how_far_texts_differ(
     file = fill_in(tmp_path / "test", counts)
     report = report_ab(file, knowledge=tmp_path / "kb", metric="opens")
     assert report.comparisons == known
-    # The same test, looked at again, is no other test.
+    # The same test, looked at again, is not another test.
     assert report_ab(file, knowledge=tmp_path / "kb", metric="opens").comparisons == known
     expected = [arm.shrunken for arm in report.arms if arm.code != plan.control]
     said = report.to_markdown()
