@@ -61,7 +61,7 @@ OTHERS = {
     "skill": "Let a coding agent use autoreason, with its own model.",
     "mcp": "Serve a coding agent over MCP, which starts this.",
     "certify": "Measure a judge before it is trusted.",
-    "audit": "Check whether a record can be relied on, without calling a model.",
+    "audit": "Check whether a record is reliable; no model is called.",
     "lab": "Run experiments: tasks by methods, planned and reported.",
     "simulate": "Try the rules in worlds where the truth is known.",
     "problems": "Show, convert and check sets of problems.",

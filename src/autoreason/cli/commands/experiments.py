@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_run)
 @group("Which runs", option("--all", "Every run in the journal.", name="every"))
 def audit(runs: tuple[str, ...], every: bool, book: Journal) -> Report:
-    """Check whether a record can be relied on, without calling a model.
+    """Check whether a record is reliable; no model is called.
 
     Votes that were lost, bias for a position, agreement, whether it stopped for more than coin flips,
     leaks, drift, cut-off replies and more: each with its number, what is normal, and what to do.
