@@ -73,7 +73,7 @@ def request(address: str, key: str = "draft/try/0", **changes: Any) -> Request:
 async def ask(
     pool: ModelPool, address: str, log: BatchLog, number: int, signals: list[Signal] | None = None
 ) -> list[Reply]:
-    model = pool.lend(address, log)
+    model = pool.model(address, log)
     asked = (request(address, f"pass/{n}/critic/0") for n in range(number))
     on_signal = None if signals is None else signals.append
     return await asyncio.gather(*(model.ask(each, on_signal) for each in asked))
@@ -180,7 +180,7 @@ async def test_a_parameter_that_a_model_refuses_is_left_out_in_the_next_batch(
     server: BatchServer, pool: ModelPool, address: str
 ) -> None:
     server.fates.append("too hot")
-    reply = await pool.lend(address, Notes().log()).ask(request(address, temperature=0.5))
+    reply = await pool.model(address, Notes().log()).ask(request(address, temperature=0.5))
     assert reply.outcome is Outcome.OK
     bodies = [body for each in server.batches.values() for _, body in each.requests]
     assert ["temperature" in body for body in bodies] == [True, False]

@@ -36,11 +36,11 @@ async def test_each_key_goes_to_the_server_named_for_its_provider(provider: Fake
 @pytest.mark.usefixtures("keys")
 async def test_a_url_alone_serves_one_provider(provider: FakeProvider) -> None:
     pool = ModelPool(provider.openai)
-    pool.lend("echo/echo")
+    pool.model("echo/echo")
     for address in ("acme/one", "acme/two"):
         assert (await pool.check(address)).reachable
     with pytest.raises(InvalidInput, match="say whose server it is"):
-        pool.lend("openai/x")
+        pool.model("openai/x")
     await pool.close()
     assert {each.headers["authorization"] for each in provider.requests} == {"Bearer sk-acme"}
 
@@ -208,5 +208,5 @@ def test_calls_of_panels_take_as_many_steps_as_their_provider_allows(
     address: str, steps: int
 ) -> None:
     pool = ModelPool()
-    pool.lend(address)
+    pool.model(address)
     assert (pool.steps(16), pool.steps(0)) == (steps, 0)

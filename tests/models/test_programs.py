@@ -301,7 +301,7 @@ def test_two_run_at_once(install: Any, tmp_path: Path) -> None:
 
     async def ask_all() -> None:
         pool = ModelPool()
-        await asyncio.gather(*(pool.lend(CLAUDE).ask(REQUEST) for _ in range(5)))
+        await asyncio.gather(*(pool.model(CLAUDE).ask(REQUEST) for _ in range(5)))
         await pool.close()
 
     asyncio.run(ask_all())

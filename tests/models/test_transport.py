@@ -102,7 +102,7 @@ async def test_a_run_shows_each_request_and_none_of_its_texts(
 
 
 async def test_a_program_that_wants_no_log_sees_none(capfd: pytest.CaptureFixture[str]) -> None:
-    await ModelPool().lend("echo/echo").ask(request())
+    await ModelPool().model("echo/echo").ask(request())
     assert capfd.readouterr() == ("", "")
     handlers = logging.getLogger("autoreason").handlers
     assert any(isinstance(each, logging.NullHandler) for each in handlers)

@@ -48,7 +48,7 @@ class Mine(EchoModel):
 async def _ask(reply: Any) -> Reply:
     pool = ModelPool()
     pool.add({"mine/one": Mine(reply)})
-    return await pool.lend("mine/one").ask(REQUEST)
+    return await pool.model("mine/one").ask(REQUEST)
 
 
 async def test_a_text_is_enough_of_a_reply() -> None:

@@ -134,7 +134,7 @@ async def solve(journal: Journal, problems: int, *strategies: str, **options: An
 
 async def test_one_problem_ends_with_its_tests_and_its_program(journal: Journal) -> None:
     found = await solve(journal, 1, "best_of_n")
-    assert found.one
+    assert found.is_single
     assert found.conclusion == found.to_text().splitlines()[0].rstrip(".")
     assert found.conclusion.startswith("Solved: ")
     for label in ("Attempts", "Public", "Private", "Sandbox", "Took", "More"):
@@ -147,7 +147,7 @@ async def test_one_problem_ends_with_its_tests_and_its_program(journal: Journal)
 
 async def test_a_set_ends_with_its_tables_and_has_them_on_its_page(journal: Journal) -> None:
     found = await solve(journal, 2, "single", "best_of_n")
-    assert not found.one
+    assert not found.is_single
     assert found.conclusion == found.report.conclusion
     assert found.to_text().index("Comparisons") < found.to_text().index("Took ")
     assert "program" not in found.to_dict()

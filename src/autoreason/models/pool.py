@@ -235,7 +235,7 @@ class ModelPool:
         """Add the caller's models; they keep the layers they have, and the caller closes them."""
         self._own_models |= {address: layers.UserModel(model) for address, model in models.items()}
 
-    def lend(
+    def model(
         self, address: str, batches: BatchLog | None = None, parking: Parking | None = None
     ) -> Model:
         """The model behind an address, with what it needs of the run that asks where answers may come later."""
@@ -256,7 +256,7 @@ class ModelPool:
 
     def check_here(self, address: str) -> None:
         """Raise `InvalidInput` for what this machine lacks: a key, a program, or the weights of a local model."""
-        self.lend(address)
+        self.model(address)
         if provider_of(address) in ("local", *BY_PROGRAM) and address in self._bare:
             cast("LocalModel | ProgramModel", self._bare[address]).check()
 
@@ -283,7 +283,7 @@ class ModelPool:
 
     def window(self, address: str) -> int | None:
         """Tokens a model can read and write at once; None where that is not known."""
-        self.lend(address)
+        self.model(address)
         if not address.startswith("local/"):
             return providers.window(address)
         from autoreason.models.local import WINDOW

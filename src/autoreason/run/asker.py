@@ -176,7 +176,7 @@ class Asker:
         started = monotonic()
         if self.on_signal:
             self.on_signal(CallStarted(request.key, request.role, request.model))
-        model = self.pool.lend(request.model, self._batches, self._parking)
+        model = self.pool.model(request.model, self._batches, self._parking)
         is_asked = self._abandoned.get(request.key) == request.model
         if not (isinstance(model, HostModel) and is_asked):
             self.journal.record_request(self.run, request)

@@ -115,10 +115,10 @@ class _Account:
         except asyncio.CancelledError:
             # Granted and cancelled in the same moment.
             if not waiting.turn.cancelled() and not waiting.turn.exception():
-                self.give_back(upper)
+                self.free(upper)
             raise
 
-    def give_back(self, upper: CostBound, used: CostBound = NOTHING_USED) -> None:
+    def free(self, upper: CostBound, used: CostBound = NOTHING_USED) -> None:
         """A call is over, and has used so much for good."""
         self.out, self.used = self.out.plus(upper, -1), self.used.plus(used)
         self.changed = True
@@ -234,10 +234,10 @@ class LeasedBudget(_Account):
         return Reservation(upper)
 
     def settle(self, reservation: Reservation, reply: Reply) -> None:
-        self.give_back(reservation.upper, charge(reply, reservation.upper))
+        self.free(reservation.upper, charge(reply, reservation.upper))
 
     def release(self, reservation: Reservation) -> None:
-        self.give_back(reservation.upper)
+        self.free(reservation.upper)
 
     def time_reached(self, failure: str = "") -> BudgetReached | None:
         return out_of_time("the time limit", failure) if monotonic() >= self.time_ends else None
@@ -260,7 +260,7 @@ class LeasedLimiter(_Account):
         await self.take(_PLACE)
 
     def leave(self) -> None:
-        self.give_back(_PLACE)
+        self.free(_PLACE)
 
     def widen(self) -> None:
         self._succeeded += self.full

@@ -35,7 +35,7 @@ class Solution(StudyResult["LabReport"]):
     @cached_property
     def solved(self) -> tuple[Solved, ...]:
         """Every problem by every strategy, as often as it was repeated."""
-        if self.one:
+        if self.is_single:
             return tuple(solved_in(self.story))
         ended = sorted(self.story.of(CellFinished), key=lambda each: each.cell.number)
         return tuple(
@@ -54,7 +54,7 @@ class Solution(StudyResult["LabReport"]):
         return (*(one for each in tasks for one in assignments_of(each.task)), *suite.unfair)
 
     @property
-    def one(self) -> bool:
+    def is_single(self) -> bool:
         """Whether there is one problem, for one strategy, once."""
         return suite_of(self.story.task) is None
 
@@ -78,16 +78,16 @@ class Solution(StudyResult["LabReport"]):
         """Why a finished run solved nothing; empty where it did, or is not finished."""
         if not self.finished:
             return ""
-        return events.why_unsolved(self.solved, self.assignments, one=self.one)
+        return events.why_unsolved(self.solved, self.assignments, one=self.is_single)
 
     @property
     def conclusion(self) -> str:
-        if self.one and self.solved:
+        if self.is_single and self.solved:
             return events.describe_ending(self.solved[-1])
         return super().conclusion
 
     def summary(self, took: str = "") -> list[str]:
-        if not (self.one and self.solved and self.finished):
+        if not (self.is_single and self.solved and self.finished):
             return super().summary(took)
         examined = events.examined_in(self.story)
         lines = events.summarize_solved(self.solved[-1], examined)
@@ -98,12 +98,12 @@ class Solution(StudyResult["LabReport"]):
         return [*lines, took or self.took, *unprotected, *wrong]
 
     def sections(self) -> list[Section]:
-        if not self.one:
+        if not self.is_single:
             return super().sections()
         return [Section(sentences=[*self._tests(), ("Took", self.spending), *self.next_steps()])]
 
     def page_sections(self) -> Sequence[Section]:
-        if not (self.one and self.solved):
+        if not (self.is_single and self.solved):
             return super().page_sections()
         details = Section("How it was tested", self._tests(), folded=True)
         return [*events.program_sections(self.story, self.solved[-1]), details, *self._brief()]
@@ -120,7 +120,7 @@ class Solution(StudyResult["LabReport"]):
         return [*rows, ("Sandbox", events.describe_level(self.level))] if self.level else rows
 
     def to_dict(self) -> dict[str, Any]:
-        if not self.one:
+        if not self.is_single:
             return super().to_dict()
         fields = run_fields(self) | {
             "conclusion": self.conclusion,
@@ -134,7 +134,7 @@ class Solution(StudyResult["LabReport"]):
         return plain_values(fields)
 
     def to_files(self, about: Mapping[str, str] | None = None) -> dict[str, str]:
-        if self.one:
+        if self.is_single:
             return super().to_files(about) | events.program_files(self.solved)
         from autoreason.studies.lab_report import lab_files
 
