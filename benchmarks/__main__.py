@@ -45,7 +45,7 @@ def measure_research_kills() -> list[Measure]:
         for parallel, process, kills in terms
     ]
     whole = KillResult(*(sum(numbers) for numbers in zip(*map(astuple, results), strict=True)))
-    return _killed("research kills", whole, "looks taken twice")
+    return _killed("research kills", whole, "evaluations taken twice")
 
 
 def _killed(name: str, killing: KillResult, twice: str) -> list[Measure]:

@@ -301,7 +301,7 @@ class Silent:
     async def measure(self, evaluation: Evaluation) -> Measurement:
         if evaluation.seed == 3:
             return Measurement(outcome=EvaluationOutcome.OK, value=1.0)
-        return Measurement(outcome=EvaluationOutcome.INVALID, detail="it is no number")
+        return Measurement(outcome=EvaluationOutcome.INVALID, detail="it is not a number")
 
 
 async def test_a_metric_without_a_number_so_many_times_in_a_row_pauses_the_run() -> None:
@@ -314,7 +314,7 @@ async def test_a_metric_without_a_number_so_many_times_in_a_row_pauses_the_run()
         assert await research.answer(evaluation)
     for evaluation in evaluations[1:6]:
         assert await service.answer(evaluation)
-    with pytest.raises(ProviderFailed, match=r"no number 3 times in a row.*it is no number"):
+    with pytest.raises(ProviderFailed, match=r"no number 3 times in a row.*it is not a number"):
         await service.answer(evaluations[6])
 
 

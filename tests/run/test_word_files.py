@@ -341,7 +341,7 @@ def test_what_is_not_installed_or_cannot_be_read_is_said_in_one_sentence(
     with pytest.raises(InvalidInput, match=r"none\.docx is not there; check its name"):
         read_word_file(tmp_path / "none.docx")
     monkeypatch.setattr(files, "find_spec", lambda _: None)
-    with pytest.raises(InvalidInput, match=r"run `pip install 'autoreason\[docx\]'`"):
+    with pytest.raises(InvalidInput, match=r"run `pip install '\.\[docx\]'`"):
         files.check_output(tmp_path / "out.docx")
     with pytest.raises(InvalidInput, match=r"; `pandoc \S+/out.odt -o \S+/out.docx` converts"):
         files.check_output(tmp_path / "out.odt")
