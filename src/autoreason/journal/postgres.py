@@ -350,9 +350,9 @@ class PostgresConnection(SharedTexts):
     def identify(self, reopen: Callable[[], PostgresConnection]) -> None:
         """Note every commit under a number, which this session has locked."""
         self._writer, self.reopen = randbits(62), reopen
-        self._take(self._writer)
+        self._try_lock(self._writer)
 
-    def _take(self, key: int) -> bool:
+    def _try_lock(self, key: int) -> bool:
         ((taken,),) = self.send(_TRY_LOCK, (key,)).fetchall()
         return bool(taken)
 
@@ -384,13 +384,13 @@ class PostgresConnection(SharedTexts):
     def _take_over(self, other: PostgresConnection) -> bool:
         """Go on in this session, with the same locks."""
         # Until the lost session has ended, the server works on what it was sent.
-        if self._writer and not other._take(self._writer):
+        if self._writer and not other._try_lock(self._writer):
             raise psycopg.OperationalError("the server has not noticed yet that it was lost")
         if marked := other.send(_MARKED, (self._writer, self._batch)).fetchall():
             self._note_locks()
         for run, key, owner in self._locks.values():
             # Another process may have had it until this moment.
-            if not (other._take(key) and other.send(_IS_OWNER, (run, owner)).fetchall()):
+            if not (other._try_lock(key) and other.send(_IS_OWNER, (run, owner)).fetchall()):
                 self._taken = RunLocked(
                     f"another process went on with {run} while the connection was lost; wait for it"
                 )

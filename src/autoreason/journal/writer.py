@@ -117,14 +117,14 @@ class Writer:
     def _write(self) -> None:
         running = True
         while running:
-            batch, running = self._take()
+            batch, running = self._next_batch()
             if batch or self._connection.lost:
                 self._commit(batch)
                 self._wake(batch)
         with suppress(self._store.Error):
             self._connection.close()
 
-    def _take(self) -> tuple[list[_Work], bool]:
+    def _next_batch(self) -> tuple[list[_Work], bool]:
         """Everything queued, and whether more may come."""
         with self._bell:
             if not self._bell.wait_for(lambda: self._queue or self._closed, timeout=_IDLE_CHECK):

@@ -102,7 +102,7 @@ class _Account:
         """Whether its row need not be written again."""
         return not (self.changed or self.queue) and self.result == self.used
 
-    async def take(self, upper: CostBound) -> None:
+    async def acquire(self, upper: CostBound) -> None:
         self.leases.check()
         waiting = _Waiting(asyncio.get_running_loop().create_future(), upper)
         self.queue.append(waiting)
@@ -230,7 +230,7 @@ class LeasedBudget(_Account):
     async def reserve(self, upper: CostBound) -> Reservation:
         if reached := self.time_reached():
             raise reached
-        await self.take(upper)
+        await self.acquire(upper)
         return Reservation(upper)
 
     def settle(self, reservation: Reservation, reply: Reply) -> None:
@@ -257,7 +257,7 @@ class LeasedLimiter(_Account):
         """For how long it asked to be left alone, since the last decision."""
 
     async def enter(self) -> None:
-        await self.take(_PLACE)
+        await self.acquire(_PLACE)
 
     def leave(self) -> None:
         self.give_back(_PLACE)

@@ -513,7 +513,7 @@ class Certification(Job):
             seats.append(cast_ballot(context, *about, judge=each.judge))
         last = {each.stage: each.seat for each in questions}
 
-        def take(ballot: BallotCast) -> None:
+        def record(ballot: BallotCast) -> None:
             self.emit(ballot)
             if ballot.seat == last[ballot.stage]:
                 # One ballot is enough, since nothing is decided by it.
@@ -522,7 +522,7 @@ class Certification(Job):
                 verdict = verdict_of(ballots, names, self.settings.voting, valid) if valid else None
                 self.emit(PanelDecided(stage=ballot.stage, verdict=verdict))
 
-        await use_in_order(seats, take)
+        await use_in_order(seats, record)
 
     @classmethod
     def plans(cls, settings: Settings) -> Plans:
