@@ -54,7 +54,7 @@ from autoreason.studies.ratings import (
     TaskResult,
     TextStanding,
 )
-from autoreason.studies.simulation import Cell, Interval, Plan, SimulationReport, Summary
+from autoreason.studies.simulation import Interval, Plan, SimulationCell, SimulationReport, Summary
 from autoreason.studies.world import World
 from autoreason.task import FRONT_MATTER, read_task
 
@@ -233,7 +233,7 @@ def test_the_research_task_that_is_shown_can_be_run(
         ("`lab`", (LabReport, LabArm, ArmPair, LeftOut, DifficultyShares)),
         ("`audit`", (Audit, AuditFinding)),
         ("`problems`", (Trial, Share, BrokenRecord, Assignment, Example)),
-        ("`simulate`", (SimulationReport, Plan, Cell, Summary, World, Interval)),
+        ("`simulate`", (SimulationReport, Plan, SimulationCell, Summary, World, Interval)),
         ("`rate report`", (RatingsReport, TaskResult, TextStanding, Person, TaskAgreement)),
         ("`research`", (ResearchReport, NoiseMeasured, TrialRow, Effect, FinalistsMeasured)),
         ("`research`", (EndTested, EndResult)),

@@ -9,7 +9,7 @@ import pytest
 
 from autoreason.report.charts import (
     Chart,
-    Interval,
+    ChartRow,
     Lines,
     Point,
     Series,
@@ -102,7 +102,7 @@ def test_every_series_has_a_colour_of_its_own_and_another_one_for_the_dark() -> 
 
 
 def votes(value: float, low: float | None, high: float | None, verdict: Verdict = "") -> Chart:
-    row = Interval("one & <b>", Estimate(value, low, high), "in words", verdict)
+    row = ChartRow("one & <b>", Estimate(value, low, high), "in words", verdict)
     return interval_chart("Votes <for> one", [row], sides=("other", "one"))
 
 
@@ -126,7 +126,7 @@ def test_what_has_no_interval_has_words_and_no_dot() -> None:
 
 
 def test_intervals_of_numbers_have_the_scale_they_need_with_no_difference_on_it() -> None:
-    rows = [Interval("gain", Estimate(0.02, 0.01, 0.03), "+0.02", "good")]
+    rows = [ChartRow("gain", Estimate(0.02, 0.01, 0.03), "+0.02", "good")]
     page = interval_chart("Gain", rows, middle=0.0, scale=None, show="{:g}".format).html
     middle = re.search(r"--middle:([\d.]+)%", page)
     assert middle

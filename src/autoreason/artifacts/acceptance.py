@@ -20,7 +20,7 @@ from autoreason.stats.shares import student_t
 Values = Mapping[int, float]
 """By the number of the evaluation, higher is better; two artifacts' evaluations of one number share seed and items."""
 Decision = Literal["again", "keep", "drop"]
-Ending = Literal["kept", "dropped", "failed", "guarded", "undecided"]
+TrialEnd = Literal["kept", "dropped", "failed", "guarded", "undecided"]
 """`undecided` after the last evaluation, where judges are to decide."""
 SHRINK_PAIRS = 6
 """A correlation shown by so many degrees of freedom is believed by half."""
@@ -235,7 +235,7 @@ class Known(Struct, frozen=True, kw_only=True):
 
 
 class RaceResult(Struct, frozen=True, kw_only=True):
-    ending: Ending
+    ending: TrialEnd
     reason: str
     measured: dict[int, Measurement] = {}
     incumbent: tuple[int, ...] = ()

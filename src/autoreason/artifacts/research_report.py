@@ -175,7 +175,7 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
         fall = f"a fall in {self.metric} counts as a gain; " if self.better == "lower" else ""
         return charts.interval_chart(
             "Result against start",
-            [charts.Interval(f"result, on {place}", estimate, f"{gain}: {said[verdict]}", verdict)],
+            [charts.ChartRow(f"result, on {place}", estimate, f"{gain}: {said[verdict]}", verdict)],
             sides=("the start is ahead", "the result is ahead"),
             middle=0.0,
             scale=None,

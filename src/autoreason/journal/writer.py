@@ -20,8 +20,8 @@ from autoreason.errors import (
     WritingFailed,
 )
 from autoreason.exchange import GuidanceQuery, Request
-from autoreason.journal import sql
-from autoreason.journal.codec import Command, CommandKind, Question, answer_row, now, question_row
+from autoreason.journal import codec, sql
+from autoreason.journal.codec import CommandKind, Question, RunCommand, answer_row, question_row
 from autoreason.journal.store import Change, Connection, Repeat, Row, Store, closed_error
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class Writer:
         if second != self._second:
             self._second, self._touched, self._many = second, set(), len(self._touched) >= _MANY
         if written := runs - self._touched if len(batch) >= _LARGE else runs:
-            connection.touch(now(), written)
+            connection.touch(codec.now(), written)
         connection.commit()
         self._touched |= runs
 
@@ -296,9 +296,9 @@ def change_question(
     return change
 
 
-def take_commands(run: str, kinds: Collection[CommandKind], by: str) -> Change[Command | None]:
+def take_commands(run: str, kinds: Collection[CommandKind], by: str) -> Change[RunCommand | None]:
 
-    def change(connection: Connection) -> Command | None:
+    def change(connection: Connection) -> RunCommand | None:
         commands = pending(connection, run, kinds)
         _mark_taken(connection, commands, by)
         return commands[-1] if commands else None
@@ -306,15 +306,15 @@ def take_commands(run: str, kinds: Collection[CommandKind], by: str) -> Change[C
     return change
 
 
-def pending(connection: Connection, run: str, kinds: Collection[CommandKind]) -> list[Command]:
+def pending(connection: Connection, run: str, kinds: Collection[CommandKind]) -> list[RunCommand]:
     return [
-        Command(number, kind, text, datetime.fromisoformat(at))
+        RunCommand(number, kind, text, datetime.fromisoformat(at))
         for number, kind, text, at in connection.execute(sql.PENDING, (run,))
         if kind in kinds
     ]
 
 
-def _mark_taken(connection: Connection, commands: list[Command], by: str) -> None:
+def _mark_taken(connection: Connection, commands: list[RunCommand], by: str) -> None:
     connection.executemany(sql.MARK_TAKEN, [(by, command.id) for command in commands])
 
 

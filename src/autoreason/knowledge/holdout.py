@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from autoreason.fields import check_call
 from autoreason.knowledge.folder import read_folder
-from autoreason.knowledge.index import Index, Query, find_neighbours
+from autoreason.knowledge.index import Index, SearchQuery, find_neighbours
 from autoreason.knowledge.predictor import (
     FittedPredictor,
     Predictor,
@@ -148,7 +148,7 @@ _TOO_GOOD = 0.52
 """What shuffled outcomes should not reach."""
 
 
-class Answer(NamedTuple):
+class PairAnswer(NamedTuple):
     """How one pair was answered: 1 right, 0 wrong, 0.5 where both texts are the same to a predictor."""
 
     pair: Pair
@@ -315,7 +315,7 @@ def measure_predictor(
     past = _Past(records)
     own = past.predictor(predictor)
     shuffled = [past.predictor(predictor, draw) for draw in range(_DRAWS.get(predictor, 0))]
-    answers: list[Answer] = []
+    answers: list[PairAnswer] = []
     for done, pair in enumerate(pairs):
         if on_progress:
             on_progress(done, len(pairs))
@@ -323,12 +323,12 @@ def measure_predictor(
         for draw, each in enumerate(shuffled):
             right = _answer(each, pair)
             placebo[draw, each.fit if isinstance(each, FittedPredictor) else 0] = right
-        answers.append(Answer(pair, _answer(own, pair), placebo, _answer(_length, pair)))
+        answers.append(PairAnswer(pair, _answer(own, pair), placebo, _answer(_length, pair)))
     return summarize(predictor, answers, found)
 
 
 def summarize(
-    predictor: PredictorName, answers: Sequence[Answer], found: FoundPairs
+    predictor: PredictorName, answers: Sequence[PairAnswer], found: FoundPairs
 ) -> PredictorTest:
     """What answers come to; those of one group hang together."""
     alone = predictor == "length"
@@ -380,7 +380,7 @@ class _Past:
         index = Index.of_rows(self._rows)
 
         @cache
-        def find_nearest(query: Query) -> list[str]:
+        def find_nearest(query: SearchQuery) -> list[str]:
             found = find_neighbours(index, query, max_postings=_MAX_POSTINGS)
             return [each.record.id for each in islice(found, NEIGHBOURS)]
 
@@ -398,7 +398,7 @@ class _Past:
             return FittedPredictor(name, self._rows, scores_of)
         scores = scores_of(0)
 
-        def mean_of_nearest(query: Query) -> float:
+        def mean_of_nearest(query: SearchQuery) -> float:
             """The mean of the nearest; where none is near, that of all texts."""
             found = [scores[each] for each in self._find_nearest(query)]
             return fmean(found) if found else 0.0
@@ -418,13 +418,13 @@ class _Past:
         return scores
 
 
-def _length(query: Query) -> float:
+def _length(query: SearchQuery) -> float:
     """The longer text does better."""
     return float(len(query.text))
 
 
 def _answer(predictor: Predictor, pair: Pair) -> float:
-    about = Query("", pair.group, pair.when, private=True, to_models=True)
+    about = SearchQuery("", pair.group, pair.when, private=True, to_models=True)
     texts = (pair.better.text, pair.worse.text)
     better, worse = (predictor(about._replace(text=text)) for text in texts)
     return 0.5 if better == worse else float(better > worse)

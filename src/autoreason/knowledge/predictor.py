@@ -16,7 +16,7 @@ from msgspec import Struct
 from autoreason.errors import InvalidInput
 from autoreason.files import data_folder, write_atomically
 from autoreason.knowledge.columns import is_earlier
-from autoreason.knowledge.index import Query, Row
+from autoreason.knowledge.index import Row, SearchQuery
 from autoreason.knowledge.standing import (
     MIN_KNOWN,
     FoundPairs,
@@ -191,7 +191,7 @@ def find_testable(records: Sequence[Record]) -> FoundPairs:
     return found._replace(pairs=pairs, untested=len(found.pairs) - len(pairs))
 
 
-Predictor = Callable[[Query], float]
+Predictor = Callable[[SearchQuery], float]
 """How well a text may do, from records that a query allows: higher is better, 0 where nothing is known."""
 
 
@@ -248,7 +248,7 @@ class FittedPredictor:
         self._fold_of = {group: at % _FOLDS for at, group in enumerate(groups)}
         self._folds: dict[int | None, _Known] = {}
 
-    def __call__(self, query: Query) -> float:
+    def __call__(self, query: SearchQuery) -> float:
         known = self._from_earlier(query.before) if query.before else self._from_others(query)
         if known.ridge is None:
             return 0.0
@@ -266,7 +266,7 @@ class FittedPredictor:
                 self._latest = self._fit(rows, self._latest.ridge)
         return self._latest
 
-    def _from_others(self, query: Query) -> _Known:
+    def _from_others(self, query: SearchQuery) -> _Known:
         """From nine tenths of the groups, or all but one of a few, among which the query's is not."""
         fold = self._fold_of.get(query.group)
         if fold not in self._folds:

@@ -65,7 +65,7 @@ _ROOM = 0.08
 _TONES = {"good": "rewrite", "bad": "bad", "shown": "kept", "": "draft"}
 
 
-class Interval(NamedTuple):
+class ChartRow(NamedTuple):
     """One line of a chart of intervals; `said` has its numbers and what they show, in words."""
 
     label: str
@@ -76,7 +76,7 @@ class Interval(NamedTuple):
 
 def interval_chart(
     title: str,
-    rows: Sequence[Interval],
+    rows: Sequence[ChartRow],
     *,
     sides: tuple[str, str] = ("", ""),
     middle: float = 0.5,

@@ -35,7 +35,7 @@ class NotAudited(InvalidInput):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Panel:
+class AuditedPanel:
     ballots: Sequence[BallotCast]
     verdict: Verdict | None
     rule: str
@@ -92,7 +92,7 @@ class AuditedPass:
     """One pass of a run, with its panel where there was one."""
 
     record: RecordedPass
-    panel: Panel | None
+    panel: AuditedPanel | None
 
     @property
     def winner(self) -> str | None:
@@ -146,7 +146,7 @@ class AuditedRun:
         return Counter(answer.outcome for answer in self.answers)
 
     @property
-    def panels(self) -> Iterator[Panel]:
+    def panels(self) -> Iterator[AuditedPanel]:
         yield from (audited.panel for audited in self.passes if audited.panel)
         yield from self.finals
 
@@ -168,7 +168,7 @@ class AuditedRun:
                 yield review.verdict.scores, words
 
     @cached_property
-    def finals(self) -> list[Panel]:
+    def finals(self) -> list[AuditedPanel]:
         """Panels over finished texts, the review among them, and all panels over programs."""
         story = self.story
         ended: list[RecordedPass | RecordedPanel] = [*story.panels.values()]
@@ -185,7 +185,7 @@ class AuditedRun:
             found += [self._panel(each.ballots, each.verdict) for each in ended]
         return [panel for panel in found if panel]
 
-    def _pass_panel(self, recorded: RecordedPass) -> Panel | None:
+    def _pass_panel(self, recorded: RecordedPass) -> AuditedPanel | None:
         """The panel of a pass, which may have stopped before its last judge."""
         ballots, verdict, chances = recorded.ballots, recorded.verdict, None
         if not ballots:
@@ -201,19 +201,19 @@ class AuditedRun:
 
     def _panel(
         self, ballots: Sequence[BallotCast], verdict: Verdict | None, **known: Any
-    ) -> Panel | None:
+    ) -> AuditedPanel | None:
         if not ballots:
             return None
         # A certificate asks questions one by one: nothing is decided by the answers.
         decided = verdict if not isinstance(self.settings.job, Certify) else None
         winner, rule = decided.winner if decided else None, self.settings.voting
-        return Panel(ballots=ballots, verdict=verdict, rule=rule, winner=winner, **known)
+        return AuditedPanel(ballots=ballots, verdict=verdict, rule=rule, winner=winner, **known)
 
 
 Runs = Sequence[AuditedRun]
 
 
-def panels_of(runs: Runs) -> Iterator[Panel]:
+def panels_of(runs: Runs) -> Iterator[AuditedPanel]:
     return (panel for run in runs for panel in run.panels)
 
 
@@ -291,26 +291,27 @@ class Pending(NamedTuple):
     conclude: Callable[[float], Conclusion]
 
 
-Answer = Found | Pending | str
+AuditAnswer = Found | Pending | str
 """A string says why nothing is known."""
+_Look = Callable[[Runs], AuditAnswer]
 
 
-class Question(NamedTuple):
+class AuditCheck(NamedTuple):
     """What is asked of a record: what is normal, what to do where it is not, and the function that answers."""
 
     group: Group
     name: str
     normal: str
     fix: str
-    answer: Callable[[Runs], Answer]
+    answer: _Look
 
 
-def question(group: Group, normal: str, fix: str) -> Callable[[Callable[[Runs], Answer]], Question]:
+def question(group: Group, normal: str, fix: str) -> Callable[[_Look], AuditCheck]:
     """A question that is called what its function is."""
-    return lambda answer: Question(group, answer.__name__.replace("_", " "), normal, fix, answer)
+    return lambda answer: AuditCheck(group, answer.__name__.replace("_", " "), normal, fix, answer)
 
 
-def find(questions: Sequence[Question], runs: Runs) -> tuple[AuditFinding, ...]:
+def find(questions: Sequence[AuditCheck], runs: Runs) -> tuple[AuditFinding, ...]:
     """What these questions find, each test corrected for being one of several (Holm 1979)."""
     answers = [each.answer(runs) for each in questions]
     corrected = holm([each.p if isinstance(each, Pending) else None for each in answers])

@@ -21,7 +21,7 @@ from autoreason.job_types import Certify
 from autoreason.jobs.context import use_in_order
 from autoreason.jobs.job import Job, Plans
 from autoreason.keys import Key, sub_key
-from autoreason.report.charts import Interval, Verdict, interval_chart
+from autoreason.report.charts import ChartRow, Verdict, interval_chart
 from autoreason.report.numbers import count, listed, percent, percent_range
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Table, figures, words
@@ -42,7 +42,7 @@ from autoreason.studies.certificate_questions import (
     SAME,
     SOUND,
     SUITE,
-    Question,
+    BallotQuestion,
     SpoiledPair,
     defect_questions,
     other_questions,
@@ -291,7 +291,7 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
         lines = []
         for each in self.findings:
             share, said = Estimate(each.value, each.low, each.high), f"{each.verdict}: {each.rule}"
-            lines.append(Interval(each.name, share, said, _VERDICTS.get(each.verdict, "")))
+            lines.append(ChartRow(each.name, share, said, _VERDICTS.get(each.verdict, "")))
         chart = interval_chart("Share of answers", lines, middle_label="what a coin gets")
         return [Section("What the judge was asked", charts=[chart]), *self.sections()]
 
@@ -503,7 +503,7 @@ class Certification(Job):
             await self.ask_questions(other_questions(self.settings.seed, options.repeats))
         return self.finish(certificate_of(self.story).conclusion)
 
-    async def ask_questions(self, questions: Sequence[Question]) -> None:
+    async def ask_questions(self, questions: Sequence[BallotQuestion]) -> None:
         seats = []
         for each in questions:
             # With its texts as entries, a prompt does not say that texts were thrown out for breaking a limit.

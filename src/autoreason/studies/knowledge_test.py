@@ -34,7 +34,7 @@ from autoreason.knowledge.holdout import (
     record_test,
     weigh,
 )
-from autoreason.knowledge.index import LISTED, Index, Query, retrieve
+from autoreason.knowledge.index import LISTED, Index, SearchQuery, retrieve
 from autoreason.knowledge.standing import MIN_GROUPS, Pair
 from autoreason.knowledge.words import is_too_similar
 from autoreason.knowledge_records import Knowledge, ShownOutcomes, ShownRecord
@@ -89,7 +89,8 @@ class RecordedPairs(Work, Struct, frozen=True, kw_only=True, tag_field="type", t
 def recorded_pair(index: Index, pair: Pair, seed: int, *, private: bool) -> RecordedPair:
     """A pair with what judges would be shown of other groups before it; nothing that resembles either text."""
     texts = (pair.better.text, pair.worse.text)
-    found = [retrieve(index, Query(text, pair.group, pair.when, private=private)) for text in texts]
+    queries = (SearchQuery(text, pair.group, pair.when, private=private) for text in texts)
+    found = [retrieve(index, query) for query in queries]
     known = ShownOutcomes(
         well=_choose([each.judges.well for each in found], texts),
         badly=_choose([each.judges.badly for each in found], texts),
@@ -219,7 +220,7 @@ class KnowledgeReport(Report):
         for each in self.judges:
             said = f"{points(each.gain)} points: {each.verdict}"
             verdict = verdicts.get(each.verdict, "")
-            rows.append(charts.Interval(each.judge, each.gain, said, verdict))
+            rows.append(charts.ChartRow(each.judge, each.gain, said, verdict))
         sides, show = ("records mislead", "records help"), lambda value: f"{value * 100:+.3g}"
         title = "How much more often a judge is right with records, in points"
         chart = charts.interval_chart(title, rows, sides=sides, middle=0.0, scale=None, show=show)

@@ -12,7 +12,7 @@ from statistics import fmean, stdev
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.report.charts import Chart, Interval, Verdict, interval_chart
+from autoreason.report.charts import Chart, ChartRow, Verdict, interval_chart
 from autoreason.report.numbers import (
     UNKNOWN,
     count,
@@ -441,7 +441,7 @@ def size_of(pair: ArmPair) -> str:
     return " ".join(difference(pair.measure, pair.difference))
 
 
-def _interval(pair: ArmPair) -> Interval:
+def _interval(pair: ArmPair) -> ChartRow:
     found, preferred = pair.difference, pair.measure == "preferred"
     by = found.value or 0.0
     verdict: Verdict = ""
@@ -452,7 +452,7 @@ def _interval(pair: ArmPair) -> Interval:
     said = f"no interval, {found.reason}" if found.reason else "not shown"
     if verdict:
         said = f"judges prefer {pair.ahead}" if preferred else "more" if by > 0 else "less"
-    return Interval(
+    return ChartRow(
         f"{pair.first} against {pair.second}", found, f"{size_of(pair)}: {said}", verdict
     )
 

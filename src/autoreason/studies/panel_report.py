@@ -14,7 +14,7 @@ from autoreason.contract import count_words
 from autoreason.events import BallotCast
 from autoreason.job_types import Judge
 from autoreason.jobs.job import last_panel
-from autoreason.report.charts import Chart, Interval, Verdict, interval_chart
+from autoreason.report.charts import Chart, ChartRow, Verdict, interval_chart
 from autoreason.report.numbers import (
     UNKNOWN,
     agreement,
@@ -344,7 +344,7 @@ def duel_chart(found: PanelReport, title: str, pairs: Sequence[EntryDuel]) -> Ch
             said = f"{said}; no interval, {each.preferred.reason}"
         label = f"{each.first} against {each.second}"
         rows.append(
-            Interval(label, each.preferred, f"{percent_interval(each.preferred)}: {said}", verdict)
+            ChartRow(label, each.preferred, f"{percent_interval(each.preferred)}: {said}", verdict)
         )
     first, *others = {each.first for each in pairs}
     sides = ("judges prefer the other", f"judges prefer {'the first' if others else first}")
@@ -366,7 +366,7 @@ def standings_chart(found: PanelReport) -> Chart:
             places = points.changed(lambda each: best + 1 - each)
             said = f"place {interval(places)} on average"
         said += ": the winner" * won
-        rows.append(Interval(each.name, points, said, "good" if won else ""))
+        rows.append(ChartRow(each.name, points, said, "good" if won else ""))
     return interval_chart(
         "Votes for each text" if found.pairwise else "The place judges gave each text",
         rows,

@@ -363,7 +363,7 @@ class Plan(Struct, frozen=True):
     """The most calls of a run, review included; None is no limit."""
 
 
-class Cell(Struct, frozen=True, kw_only=True):
+class SimulationCell(Struct, frozen=True, kw_only=True):
     world: str
     protocol: str
     summary: Summary
@@ -375,7 +375,7 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
     heading: ClassVar[str] = "Protocols in simulated worlds"
     plan: Plan
     worlds: list[World]
-    cells: list[Cell]
+    cells: list[SimulationCell]
     """World by world, every protocol in each."""
 
     @property
@@ -413,7 +413,7 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
     def page_sections(self) -> list[Section]:
         lines = [(f"{cell.protocol} in {cell.world}", cell.summary.quality) for cell in self.cells]
         rows = [
-            charts.Interval(name, Estimate(found.value, found.low, found.high), str(found))
+            charts.ChartRow(name, Estimate(found.value, found.low, found.high), str(found))
             for name, found in lines
         ]
         sides, title = ("worse than the first draft", "better"), "Quality of the text delivered"
@@ -456,7 +456,7 @@ def leads(first: Interval, second: Interval, runs: int, comparisons: int) -> boo
     return bool(first.value - second.value > reach)
 
 
-def _protocols(cells: Sequence[Cell]) -> Table:
+def _protocols(cells: Sequence[SimulationCell]) -> Table:
     rows = []
     for cell in cells:
         found = cell.summary
@@ -483,10 +483,10 @@ def run_study(
     )
 
 
-def _fill_cell(world: World, protocol: NamedProtocol, plan: Plan, play: Play) -> Cell:
+def _fill_cell(world: World, protocol: NamedProtocol, plan: Plan, play: Play) -> SimulationCell:
     outcomes = play(world, protocol.settings, plan.runs, plan.seed, plan.budget)
     summary = summarise(outcomes, confirmed=protocol.settings.confirmation > 0)
-    return Cell(world=world.name, protocol=protocol.name, summary=summary)
+    return SimulationCell(world=world.name, protocol=protocol.name, summary=summary)
 
 
 def in_processes(

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from autoreason.agents import skill as agents
-from autoreason.cli.command import Answer, Command, Group
+from autoreason.cli.command import Command, Group, Output
 from autoreason.cli.options import field_option, group, option
 from autoreason.errors import InvalidInput
 from autoreason.files import home_folder
@@ -28,11 +28,11 @@ def skill() -> None:
     option("--project", "In this folder, not in your home folder."),
     option("--force", "Replace files that are not as they are here."),
 )
-def install(program: str, project: bool, force: bool) -> Answer:
+def install(program: str, project: bool, force: bool) -> Output:
     """Write the skill, and what it needs, to where the program looks; other is .agents/skills."""
     folder = Path() if project else home_folder()
     files = [str(path) for path in agents.install(program, folder, force=force)]
-    return Answer({"files": files}, files, [f"autoreason: {agents.THEN[program]}"])
+    return Output({"files": files}, files, [f"autoreason: {agents.THEN[program]}"])
 
 
 @skill.command()
