@@ -10,10 +10,10 @@ import pytest
 from autoreason.report.charts import (
     Chart,
     ChartRow,
+    ChartVerdict,
     Lines,
     Point,
     Series,
-    Verdict,
     colours,
     interval_chart,
     line_chart,
@@ -101,7 +101,7 @@ def test_every_series_has_a_colour_of_its_own_and_another_one_for_the_dark() -> 
         assert f"{found[1]}: light-dark({found[2]}, #" in style
 
 
-def votes(value: float, low: float | None, high: float | None, verdict: Verdict = "") -> Chart:
+def votes(value: float, low: float | None, high: float | None, verdict: ChartVerdict = "") -> Chart:
     row = ChartRow("one & <b>", Estimate(value, low, high), "in words", verdict)
     return interval_chart("Votes <for> one", [row], sides=("other", "one"))
 

@@ -11,8 +11,8 @@ from tests.under_chance.luck import most_often
 from autoreason.studies.simulation import (
     Interval,
     Outcomes,
-    Plan,
     SimulationCell,
+    SimulationPlan,
     SimulationReport,
     Summary,
     mean,
@@ -91,7 +91,7 @@ def played(quality: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Simula
         for at in range(worlds)
         for one in range(protocols)
     ]
-    return SimulationReport(plan=Plan(runs, 1), worlds=[HELP] * worlds, cells=cells)
+    return SimulationReport(plan=SimulationPlan(runs, 1), worlds=[HELP] * worlds, cells=cells)
 
 
 @pytest.mark.parametrize("runs", [2, 3, 50])

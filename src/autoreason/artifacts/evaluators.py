@@ -113,8 +113,7 @@ class _Bench:
                 raise InvalidInput(f"there are only {len(pool)} items")
             if evaluation.sealed:
                 opened = saved.record_opening(pool, self.run)
-            items = [pool[place] for place in evaluation.items]
-            found = await self.execute(evaluation, items, slot)
+            found = await self.execute(evaluation, [pool[at] for at in evaluation.items], slot)
         except TimeoutError:
             found = Measurement(outcome=EvaluationOutcome.TIMEOUT)
         except (OSError, InvalidInput, SubprocessError) as error:

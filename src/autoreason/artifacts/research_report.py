@@ -164,7 +164,7 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
         return sections
 
     def _end_chart(self, found: EndResult) -> charts.Chart:
-        verdict: charts.Verdict = "good" if self.claimed else "bad" if found.worse else ""
+        verdict: charts.ChartVerdict = "good" if self.claimed else "bad" if found.worse else ""
         gain = show_gain(found.gain, found.low, found.high)
         said = {"good": "a gain is shown", "bad": "worse than the start", "": "no gain is shown"}
         if found.deterministic:

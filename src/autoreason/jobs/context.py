@@ -122,7 +122,7 @@ def boundary(seed: int, purpose: str, *texts: str, attempt: int = 0) -> str:
 
 T = TypeVar("T")
 Emit = Callable[[AnyEvent], None]
-Work = Callable[[Emit], Coroutine[Any, Any, T]]
+_EmittingWork = Callable[[Emit], Coroutine[Any, Any, T]]
 
 
 async def use_in_order(work: list[Coroutine[Any, Any, T]], use: Callable[[T], object]) -> None:
@@ -174,7 +174,7 @@ class _EventBuffer:
         self._waiting = None
 
 
-async def side_by_side(emit: Emit, works: Sequence[Work[T]]) -> list[T]:
+async def side_by_side(emit: Emit, works: Sequence[_EmittingWork[T]]) -> list[T]:
     """All at once; their events come in the order of the works, whichever reply came first."""
     buffers = [_EventBuffer(emit) for _ in works]
     results: list[T] = []

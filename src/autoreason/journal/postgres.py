@@ -310,19 +310,19 @@ class PostgresConnection(SharedTexts):
     again carefully: each change waits for its statements, and is undone alone if it fails.
     """
 
-    def __init__(self, raw: psycopg.Connection[store.Row], patience: float) -> None:
+    def __init__(self, raw: psycopg.Connection[store.DbRow], patience: float) -> None:
         super().__init__()
         self._raw = raw
         self._patience = patience
         self._pipeline: AbstractContextManager[psycopg.Pipeline] | None = None
         self._careful = False
-        self._rows: dict[str, list[store.Row]] = {}
+        self._rows: dict[str, list[store.DbRow]] = {}
         """New in this transaction, by the statement that inserts them; sent before it is committed."""
-        self._unlocks: list[store.Row] = []
+        self._unlocks: list[store.DbRow] = []
         """Locks to release when this transaction has ended."""
-        self._locking: list[tuple[store.Row, psycopg.Cursor[store.Row]]] = []
+        self._locking: list[tuple[store.DbRow, psycopg.Cursor[store.DbRow]]] = []
         """Locks that this transaction asks for."""
-        self._locks: dict[int, store.Row] = {}
+        self._locks: dict[int, store.DbRow] = {}
         self._writer = self._batch = 0
         self.reopen: Callable[[], PostgresConnection] | None = None
         """Opens another session in place of one that was lost."""
@@ -398,7 +398,7 @@ class PostgresConnection(SharedTexts):
         self._raw, other._raw = other._raw, self._raw
         return bool(marked)
 
-    def execute(self, statement: str, values: Sequence[Any] = (), /) -> psycopg.Cursor[store.Row]:
+    def execute(self, statement: str, values: Sequence[Any] = (), /) -> psycopg.Cursor[store.DbRow]:
         if statement == _UNLOCK_AT_END:
             self._unlocks.append(tuple(values))
             return self._nothing
@@ -413,10 +413,10 @@ class PostgresConnection(SharedTexts):
             self._locking.append((tuple(values), cursor))
         return cursor
 
-    def send(self, statement: str, values: Sequence[Any] = ()) -> psycopg.Cursor[store.Row]:
+    def send(self, statement: str, values: Sequence[Any] = ()) -> psycopg.Cursor[store.DbRow]:
         return self._raw.execute(statement, values or None)
 
-    def executemany(self, statement: str, rows: Iterable[store.Row], /) -> None:
+    def executemany(self, statement: str, rows: Iterable[store.DbRow], /) -> None:
         for row in rows:
             self.execute(statement, row)
 
@@ -510,7 +510,7 @@ class PostgresConnection(SharedTexts):
             self.roll_back()
             raise
 
-    def violation(self, error: Exception) -> store.Violation | None:
+    def violation(self, error: Exception) -> store.KeyViolation | None:
         match error:
             case psycopg.errors.ForeignKeyViolation():
                 return "unknown run"

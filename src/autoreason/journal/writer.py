@@ -22,7 +22,7 @@ from autoreason.errors import (
 from autoreason.exchange import GuidanceQuery, Request
 from autoreason.journal import codec, sql
 from autoreason.journal.codec import CommandKind, Question, RunCommand, answer_row, question_row
-from autoreason.journal.store import Change, Connection, Repeat, Row, Store, closed_error
+from autoreason.journal.store import Change, Connection, DbRow, Repeat, Store, closed_error
 
 if TYPE_CHECKING:
     import asyncio
@@ -220,7 +220,7 @@ def _copy(error: AutoreasonError) -> AutoreasonError:
 # Changes, each a function that is run in the writer's transaction.
 
 
-def begin_run(row: Row, first_event: Row) -> Change[None]:
+def begin_run(row: DbRow, first_event: DbRow) -> Change[None]:
 
     def change(connection: Connection) -> None:
         try:
@@ -244,12 +244,12 @@ def delete_run(run: str) -> Change[None]:
     return change
 
 
-def add_event(row: Row) -> Change[None]:
+def add_event(row: DbRow) -> Change[None]:
     taken = f"event {row[1]} of {row[0]} was written by another process; lock the run to write"
     return insert("events", row, JournalError(taken))
 
 
-def add_reply(row: Row) -> Change[None]:
+def add_reply(row: DbRow) -> Change[None]:
     """A reply; a second one under the same key is refused."""
     paid = f"{row[0]} has a reply to {row[1]} already; nothing is paid for twice"
     return insert("replies", row, ReplayMismatch(paid))
@@ -318,7 +318,7 @@ def _mark_taken(connection: Connection, commands: list[RunCommand], by: str) -> 
     connection.executemany(sql.MARK_TAKEN, [(by, command.id) for command in commands])
 
 
-def insert(table: str, row: Row, duplicate: AutoreasonError | None = None) -> Change[None]:
+def insert(table: str, row: DbRow, duplicate: AutoreasonError | None = None) -> Change[None]:
     def change(connection: Connection) -> None:
         try:
             values = [
@@ -337,9 +337,9 @@ def insert(table: str, row: Row, duplicate: AutoreasonError | None = None) -> Ch
     return change
 
 
-Rows = dict[str, dict[str, str]]
+HeldRows = dict[str, dict[str, str]]
 """By account and holder, what is held."""
-Decide = Callable[[Rows, float], T]
+Decide = Callable[[HeldRows, float], T]
 """Reads rows, changes them in place and returns something, given the time on the clock that all workers share."""
 
 
@@ -357,7 +357,7 @@ class LeaseTable:
             time = connection.execute(sql.LEASE_TIME)
             rows = connection.execute(sql.LEASES, (listed,))
             ((now,),) = time.fetchall()
-            before: Rows = {account: {} for account in accounts}
+            before: HeldRows = {account: {} for account in accounts}
             for account, holder, held in rows.fetchall():
                 before[account][holder] = held
             after = deepcopy(before)

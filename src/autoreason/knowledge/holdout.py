@@ -24,7 +24,7 @@ from autoreason.knowledge.index import Index, SearchQuery, find_neighbours
 from autoreason.knowledge.predictor import (
     FittedPredictor,
     Predictor,
-    Scores,
+    TextScores,
     comparable_rows,
     find_testable,
 )
@@ -38,7 +38,7 @@ from autoreason.stats.shares import clustered_share, group_values, student_t
 from autoreason.stats.sums import flips, resampled_mean, unlike_chance
 
 _FILE = ".tests.jsonl"
-Verdict = Literal["helps", "harms", "worse", "not shown", "too few"]
+KnowledgeVerdict = Literal["helps", "harms", "worse", "not shown", "too few"]
 """Of judges and predictors; *worse* is a predictor that knows less than length does."""
 _USUAL, _STRENGTH = 0.6, 50
 """What judges are taken for before they are tested: right so often, as if on so many groups."""
@@ -53,7 +53,7 @@ class TestResult(Struct, frozen=True, kw_only=True):
 
     judge: str
     """Its address; or the name of a predictor."""
-    verdict: Verdict
+    verdict: KnowledgeVerdict
     pairs: int
     when: str
     run: str = ""
@@ -164,7 +164,7 @@ class PredictorTest(Report):
 
     heading: ClassVar[str] = "Does this knowledge help?"
     predictor: PredictorName
-    verdict: Verdict
+    verdict: KnowledgeVerdict
     pairs: int
     groups: int
     right: Estimate
@@ -342,7 +342,7 @@ def summarize(
     shuffles = group_values(item for each in answers for item in each.placebo.items())
     gain = sum(map(sum, against))
     p_value = unlike_chance(flips(map(sum, against)), gain) if against else 1.0
-    verdict: Verdict = "not shown"
+    verdict: KnowledgeVerdict = "not shown"
     if len(answers) < MIN_PAIRS or len(against) < MIN_GROUPS:
         verdict = "too few"
     elif right.high is not None and right.high < 0.5:
@@ -389,7 +389,7 @@ class _Past:
     def predictor(self, name: PredictorName, draw: int | None = None) -> Predictor:
         """The predictor of that name; with a draw, of shuffled outcomes, and other ones in every regression."""
 
-        def scores_of(fit: int) -> Scores:
+        def scores_of(fit: int) -> TextScores:
             return self.scores if draw is None else self._shuffle(f"{draw} {fit}")
 
         if name == "length":

@@ -66,7 +66,7 @@ CREATE INDEX to_models ON records (row) WHERE to_models;
 """
 
 
-Row = tuple[Record, Standing | None]
+IndexRow = tuple[Record, Standing | None]
 
 
 class IndexedRecord(NamedTuple):
@@ -106,7 +106,7 @@ class Index:
         return cls(connection, str(folder), content.digest)
 
     @classmethod
-    def of_rows(cls, rows: Sequence[Row]) -> Self:
+    def of_rows(cls, rows: Sequence[IndexRow]) -> Self:
         connection = _connect(":memory:")
         _fill(connection, rows)
         return cls(connection, "", "")
@@ -249,7 +249,7 @@ def _build_file(place: Path, content: KnowledgeFolder) -> None:
         draft.unlink(missing_ok=True)
 
 
-def with_standings(records: Sequence[Record]) -> list[Row]:
+def with_standings(records: Sequence[Record]) -> list[IndexRow]:
     """Every record with how it did, by the first metric in which there is another of its group."""
     standings: dict[tuple[str, str], Standing] = {}
     for record, standing in find_standings(records):
@@ -266,7 +266,7 @@ def _fill_from(connection: sqlite3.Connection, content: KnowledgeFolder) -> None
     connection.commit()
 
 
-def _fill(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
+def _fill(connection: sqlite3.Connection, rows: Sequence[IndexRow]) -> None:
     connection.executescript(_SCHEMA)
     # In the order of their dates, so that all earlier records are a range of rows.
     ordered = sorted(rows, key=lambda each: (each[0].when or _LAST_DAY, each[0].id))

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Literal, NamedTuple
 
 from autoreason.events import BallotCast, PassDecided, ReviewDecided
-from autoreason.report.charts import Chart, ChartRow, Verdict, interval_chart
+from autoreason.report.charts import Chart, ChartRow, ChartVerdict, interval_chart
 from autoreason.report.numbers import count, listed, percent_interval
 from autoreason.settings import Settings
 from autoreason.stats import BEYOND_CHANCE, Estimate
@@ -72,7 +72,7 @@ class JudgeMap(NamedTuple):
             rows = []
             for name, ballots, shares in self.rows:
                 label = f"{name}, {count(ballots, 'ranking')}"
-                shown: Verdict = "shown" if _is_beyond(shares[at]) else ""
+                shown: ChartVerdict = "shown" if _is_beyond(shares[at]) else ""
                 rows.append(ChartRow(label, shares[at], percent_interval(shares[at]), shown))
             if any(row.found.value is not None for row in rows):
                 yield interval_chart(title, rows, middle_label="chance")
@@ -115,7 +115,7 @@ def _asked_in_any_case(story: Story) -> Iterator[Sequence[BallotCast]]:
         yield drafts.ballots
 
 
-Cast = Sequence[tuple[Mapping[str, int], BallotCast]]
+JudgeBallots = Sequence[tuple[Mapping[str, int], BallotCast]]
 
 
 def _agreed(model: str, panels: Sequence[Sequence[BallotCast]]) -> Sequence[Sequence[float]]:
@@ -132,7 +132,7 @@ def _agreed(model: str, panels: Sequence[Sequence[BallotCast]]) -> Sequence[Sequ
     return [[fmean(values)] * least for values in found if values]
 
 
-def _first_shown(own: Cast) -> Iterator[tuple[Hashable, float]]:
+def _first_shown(own: JudgeBallots) -> Iterator[tuple[Hashable, float]]:
     for at, (_, ballot) in enumerate(own):
         if ranking := ballot.first_ranking:
             place = ranking.index(ballot.order[0])
@@ -140,7 +140,7 @@ def _first_shown(own: Cast) -> Iterator[tuple[Hashable, float]]:
             yield from ((at, float(each > place)) for each in others)
 
 
-def _longer(own: Cast) -> Iterator[tuple[Hashable, float]]:
+def _longer(own: JudgeBallots) -> Iterator[tuple[Hashable, float]]:
     for at, (words, ballot) in enumerate(own):
         for better, worse in combinations(ballot.ranking or (), 2):
             if words[better] != words[worse]:

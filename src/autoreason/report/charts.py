@@ -58,7 +58,7 @@ class Chart(NamedTuple):
 
 # ---- intervals -------------------------------------------------------------------------------
 
-Verdict = Literal["", "good", "bad", "shown"]
+ChartVerdict = Literal["", "good", "bad", "shown"]
 """What an interval shows: better, worse, a difference that is neither, or nothing."""
 _ROOM = 0.08
 """Left free beside the ends, so that no line ends at the edge."""
@@ -71,7 +71,7 @@ class ChartRow(NamedTuple):
     label: str
     found: Estimate
     said: str
-    verdict: Verdict = ""
+    verdict: ChartVerdict = ""
 
 
 def interval_chart(

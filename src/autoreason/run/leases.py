@@ -22,7 +22,7 @@ from msgspec import Struct
 from autoreason.errors import AutoreasonError, BudgetReached
 from autoreason.exchange import Reply
 from autoreason.journal import Journal
-from autoreason.journal.writer import Rows
+from autoreason.journal.writer import HeldRows
 from autoreason.models.budget import (
     NOTHING_USED,
     CostBound,
@@ -359,7 +359,7 @@ class Leases:
         """Decide on everything that is not idle; whether a call could start or was refused."""
         asked = {name: each.snapshot() for name, each in self._accounts.items() if not each.idle}
 
-        def decide(rows: Rows, now: float) -> frozenset[str]:
+        def decide(rows: HeldRows, now: float) -> frozenset[str]:
             for name, each in asked.items():
                 each.decide(self._me, rows[name], now)
             return frozenset(holder for held in rows.values() for holder in held)

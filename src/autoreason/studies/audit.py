@@ -29,8 +29,8 @@ from autoreason.studies.audit_findings import (
     AuditedRun,
     AuditFinding,
     Found,
-    Level,
     Runs,
+    Severity,
     find,
     listed,
     many,
@@ -99,7 +99,7 @@ def contract(runs: Runs) -> AuditAnswer:
     sentence += f" ({listed(broken)})" if broken else ""
     if any(judged):
         sentence += f", and in {part(sum(judged), len(judged), 'challenger')}"
-    level: Level = "alarm" if broken else "look" if any(judged) else "fine"
+    level: Severity = "alarm" if broken else "look" if any(judged) else "fine"
     return Found(level, sentence, share(len(broken), len(limited)))
 
 
@@ -119,7 +119,7 @@ def drift(runs: Runs) -> AuditAnswer:
         f"the text at the end has {percent(growth)} of the first draft's length{over}"
         f" and keeps {percent(kept)} of its wording (runs of {WORDS_IN_A_ROW} words)"
     )
-    level: Level = "look" if has_drifted(growth, kept) else "fine"
+    level: Severity = "look" if has_drifted(growth, kept) else "fine"
     return Found(level, sentence, Estimate(growth, n=len(both)))
 
 
@@ -146,7 +146,7 @@ def critics(runs: Runs) -> AuditAnswer:
     if quotes:
         sentence += f"; critics invented {part(invented, quotes, 'quote')}"
     often_invented = quotes > 0 and invented > 0.2 * quotes
-    level: Level = "look" if often_invented or (len(silent) >= 5 and not any(silent)) else "fine"
+    level: Severity = "look" if often_invented or (len(silent) >= 5 and not any(silent)) else "fine"
     return Found(level, sentence, share(sum(silent), len(silent)))
 
 

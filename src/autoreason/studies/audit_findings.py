@@ -246,11 +246,11 @@ def read_run(run: str, journal: Journal) -> list[AuditedRun]:
     ]
 
 
-Level = Literal["alarm", "look", "fine", "unknown"]
-Group = Literal["ballots", "judges", "stopping", "texts", "programs", "calls"]
-LEVELS: tuple[Level, ...] = get_args(Level)
+Severity = Literal["alarm", "look", "fine", "unknown"]
+AuditGroup = Literal["ballots", "judges", "stopping", "texts", "programs", "calls"]
+LEVELS: tuple[Severity, ...] = get_args(Severity)
 """From worst to best; unknown is neither."""
-GROUPS: tuple[Group, ...] = get_args(Group)
+GROUPS: tuple[AuditGroup, ...] = get_args(AuditGroup)
 LEVEL = 0.05
 """What a corrected p-value must reach before anything is called more than chance."""
 
@@ -259,8 +259,8 @@ class AuditFinding(Struct, frozen=True, kw_only=True):
     """One thing a record shows about itself."""
 
     name: str
-    group: Group
-    level: Level
+    group: AuditGroup
+    level: Severity
     statement: str
     """The finding as a sentence with its number; where nothing is known, why."""
     normal: str
@@ -274,12 +274,12 @@ class AuditFinding(Struct, frozen=True, kw_only=True):
 class Found(NamedTuple):
     """An answer that needs no test."""
 
-    level: Level
+    level: Severity
     statement: str
     number: Estimate
 
 
-Conclusion = tuple[Level, str] | str
+Conclusion = tuple[Severity, str] | str
 """The level of a finding and its statement, or why nothing is known."""
 
 
@@ -299,14 +299,14 @@ _Look = Callable[[Runs], AuditAnswer]
 class AuditCheck(NamedTuple):
     """What is asked of a record: what is normal, what to do where it is not, and the function that answers."""
 
-    group: Group
+    group: AuditGroup
     name: str
     normal: str
     fix: str
     answer: _Look
 
 
-def question(group: Group, normal: str, fix: str) -> Callable[[_Look], AuditCheck]:
+def question(group: AuditGroup, normal: str, fix: str) -> Callable[[_Look], AuditCheck]:
     """A question that is called what its function is."""
     return lambda answer: AuditCheck(group, answer.__name__.replace("_", " "), normal, fix, answer)
 
@@ -356,7 +356,7 @@ def listed(items: Iterable[str], shown: int = 3, joint: str = ", ") -> str:
     return joint.join(names[:shown]) + rest
 
 
-def share_level(number: Estimate, look: float, alarm: float) -> Level:
+def share_level(number: Estimate, look: float, alarm: float) -> Severity:
     """The level of a share that is better the smaller it is; few data raise no alarm."""
     value, low = number.value or 0.0, number.low or 0.0
     if value > alarm and low > look:

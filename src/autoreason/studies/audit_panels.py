@@ -31,9 +31,9 @@ from autoreason.studies.audit_findings import (
     AuditCheck,
     Conclusion,
     Found,
-    Level,
     Pending,
     Runs,
+    Severity,
     listed,
     many,
     panels_of,
@@ -275,7 +275,7 @@ def invalid_ballots(runs: Runs) -> AuditAnswer:
     return Found("alarm", f"{sentence}: {named}", number) if bad else Found(level, sentence, number)
 
 
-def invalid_level(invalid: int, cast: int) -> Level:
+def invalid_level(invalid: int, cast: int) -> Severity:
     return share_level(share(invalid, cast), 0.02, 0.1)
 
 
@@ -336,7 +336,7 @@ def position(runs: Runs) -> AuditAnswer:
             shares = " / ".join(f"{count / sum(each) * 100:.0f}" for count in each)
             shown = f" ({p_statement(max(tested[who], p))})" if who in tested else ""
             sentences.append(f"{who}: {shares} % of {sum(each)}{shown}")
-        level: Level = "fine"
+        level: Severity = "fine"
         if p <= LEVEL:
             level = "alarm" if (top.value or 0) - 1 / 3 > _CLEAR else "look"
         return level, f"first places by position, first to last: {'; '.join(sentences)}"
@@ -380,7 +380,7 @@ def agreement(runs: Runs) -> AuditAnswer:
         how = f"that is not shown to be more than chance ({p_statement(p)})"
         if p <= LEVEL:
             how = f"{'hardly ' if hardly else ''}more than chance gives ({p_statement(p)})"
-        level: Level = "fine" if p <= LEVEL and mean >= 2 * _USEFUL_TAU else "look"
+        level: Severity = "fine" if p <= LEVEL and mean >= 2 * _USEFUL_TAU else "look"
         return "alarm" if hardly else level, f"{sentence}; {how}"
 
     return Pending(more_than_chance(chances, fsum(every)), number, conclude)
@@ -406,7 +406,7 @@ def length_preferred(runs: Runs) -> AuditAnswer:
     def conclude(p: float) -> Conclusion:
         if p > LEVEL or value <= 0.5:
             return "fine", f"{sentence}, {p_statement(p)}"
-        level: Level = "fine" if value <= _LIKES_LENGTH else "look"
+        level: Severity = "fine" if value <= _LIKES_LENGTH else "look"
         how = f"more than chance explains ({p_statement(p)})"
         return "alarm" if value > _LOVES_LENGTH else level, f"{sentence}, {how}"
 
@@ -540,7 +540,7 @@ def convergence(runs: Runs) -> AuditAnswer:
     number = share(len(tied), len(converged))
     verb, which = "rest" if tied[1:] else "rests", f": {listed(tied)}" if tied else ""
     sentence = f"{part(len(tied), len(converged), 'convergence')} {verb} on a tie{which}"
-    level: Level = "look" if tied else "fine"
+    level: Severity = "look" if tied else "fine"
     return Found("alarm" if len(tied) > 0.2 * len(converged) else level, sentence, number)
 
 

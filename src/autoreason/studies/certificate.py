@@ -21,7 +21,7 @@ from autoreason.job_types import Certify
 from autoreason.jobs.context import use_in_order
 from autoreason.jobs.job import Job, Plans
 from autoreason.keys import Key, sub_key
-from autoreason.report.charts import ChartRow, Verdict, interval_chart
+from autoreason.report.charts import ChartRow, ChartVerdict, interval_chart
 from autoreason.report.numbers import count, listed, percent, percent_range
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Table, figures, words
@@ -329,7 +329,7 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
         ]
 
 
-_VERDICTS: dict[str, Verdict] = {"passed": "good", "failed": "bad"}
+_VERDICTS: dict[str, ChartVerdict] = {"passed": "good", "failed": "bad"}
 
 
 def certificate_of(story: Story) -> Certificate:

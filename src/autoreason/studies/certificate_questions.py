@@ -20,8 +20,8 @@ from autoreason.tournament.judges import neutral_labels
 
 SUITE = 3
 """Raised when anything that a judge is sent changes: certificates of two suites cannot be compared."""
-Kind = Literal["dropped_fact", "broken_limit", "contradiction", "padding"]
-KINDS: dict[Kind, str] = {
+DefectKind = Literal["dropped_fact", "broken_limit", "contradiction", "padding"]
+KINDS: dict[DefectKind, str] = {
     "dropped_fact": "dropped facts",
     "broken_limit": "broken limits",
     "contradiction": "contradictions",
@@ -33,7 +33,7 @@ _FILE = re.compile(r"---\n(.*?)^---\n(.*?)^===== spoiled =====\n(.*)", re.DOTALL
 
 class SpoiledPair(Struct, frozen=True, kw_only=True):
     name: str
-    kind: Kind
+    kind: DefectKind
     task: Task
     sound: str
     spoiled: str

@@ -56,7 +56,7 @@ from autoreason.studies.world import (
 from autoreason.task import Task
 from autoreason.tournament.loop import Tournament
 
-Counts = NDArray[np.int64] | NDArray[np.bool_]
+CountsOrFlags = NDArray[np.int64] | NDArray[np.bool_]
 
 
 class Outcomes(NamedTuple):
@@ -113,7 +113,7 @@ def summarise(outcomes: Outcomes, *, confirmed: bool = True) -> Summary:
     )
 
 
-def ratio(part: Counts, whole: Counts) -> Interval | None:
+def ratio(part: CountsOrFlags, whole: CountsOrFlags) -> Interval | None:
     """The share of a part, run by run, in the whole; None where the whole is 0."""
     counted = whole > 0
     share = pooled_share(list(zip(part[counted].tolist(), whole[counted].tolist(), strict=True)))
@@ -349,14 +349,14 @@ def choose_protocols(names: Sequence[str], changes: Sequence[str]) -> list[Named
 
 
 R = TypeVar("R")
-OnProgress = Callable[[int, int], None]
+OnSimulated = Callable[[int, int], None]
 """Is called with how many of how many are done."""
 Play = Callable[[World, Settings, int, int, int | None], Outcomes]
 """Runs of a protocol in a world: how many, their seed, and the most calls of each."""
 _MIN_RUNS = 60
 
 
-class Plan(Struct, frozen=True):
+class SimulationPlan(Struct, frozen=True):
     runs: int
     seed: int
     budget: int | None = None
@@ -373,7 +373,7 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
     """Protocols in worlds whose truth is known."""
 
     heading: ClassVar[str] = "Protocols in simulated worlds"
-    plan: Plan
+    plan: SimulationPlan
     worlds: list[World]
     cells: list[SimulationCell]
     """World by world, every protocol in each."""
@@ -471,8 +471,8 @@ def _protocols(cells: Sequence[SimulationCell]) -> Table:
 def run_study(
     worlds: Sequence[World],
     protocols: Sequence[NamedProtocol],
-    plan: Plan,
-    on_progress: OnProgress | None = None,
+    plan: SimulationPlan,
+    on_progress: OnSimulated | None = None,
     play: Play = play_all,
 ) -> SimulationReport:
     """Every protocol in every world; `on_progress` hears how many cells of how many are done."""
@@ -483,7 +483,9 @@ def run_study(
     )
 
 
-def _fill_cell(world: World, protocol: NamedProtocol, plan: Plan, play: Play) -> SimulationCell:
+def _fill_cell(
+    world: World, protocol: NamedProtocol, plan: SimulationPlan, play: Play
+) -> SimulationCell:
     outcomes = play(world, protocol.settings, plan.runs, plan.seed, plan.budget)
     summary = summarise(outcomes, confirmed=protocol.settings.confirmation > 0)
     return SimulationCell(world=world.name, protocol=protocol.name, summary=summary)
@@ -492,7 +494,7 @@ def _fill_cell(world: World, protocol: NamedProtocol, plan: Plan, play: Play) ->
 def in_processes(
     work: Callable[..., R],
     jobs: Sequence[tuple[Any, ...]],
-    on_progress: OnProgress | None = None,
+    on_progress: OnSimulated | None = None,
     processes: int = 2,
 ) -> list[R]:
     """The results of `work` on the arguments of each job, in their order; one job alone is done right here."""
