@@ -17,7 +17,7 @@ from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
 from autoreason.settings import Models, Settings, make_settings
 from autoreason.studies.advice_job import (
-    Ending,
+    AdviceEnding,
     conclude,
     limit_calls,
     max_pilots,
@@ -37,7 +37,9 @@ from autoreason.studies.advice_measures import (
 )
 from autoreason.tournament.judges import seat_calls
 
-_ENDINGS: tuple[Ending, ...] = tuple(each for each in get_args(Ending) if each != "research")
+_ENDINGS: tuple[AdviceEnding, ...] = tuple(
+    each for each in get_args(AdviceEnding) if each != "research"
+)
 
 
 class AdviceWorld(Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from autoreason.files import cache_folder
-from autoreason.knowledge.index import Index, IndexedRecord, Query, choose_knowledge
+from autoreason.knowledge.index import Index, IndexedRecord, SearchQuery, choose_knowledge
 from benchmarks.commands import bare_start
 from benchmarks.measure import IN_STARTS, Measure, at_most, for_information
 
@@ -75,7 +75,7 @@ def _measure(folder: str) -> dict[str, float]:
     rng = Random(1)
     texts = [_text(rng, 4 if at % 2 else 40) for at in range(_SEARCHES)]
     took = [_time(partial(_search, index, text)) for text in texts]
-    shown = [_time(partial(choose_knowledge, index, Query(text))) for text in texts]
+    shown = [_time(partial(choose_knowledge, index, SearchQuery(text))) for text in texts]
     unit = 1024 if sys.platform != "darwin" else 1024**2
     indexes = cache_folder() / "knowledge"
     return {

@@ -7,7 +7,7 @@ import tempfile
 import time
 
 from autoreason.journal import Journal
-from autoreason.journal.writer import Rows
+from autoreason.journal.writer import HeldRows
 from autoreason.models.budget import CostBound
 from autoreason.run.leases import Lease, as_row
 from benchmarks.measure import Measure, for_information
@@ -41,10 +41,10 @@ async def time_decisions(url: str, holders: int, decisions: int) -> tuple[float,
     """Milliseconds by the clock and of the processor."""
     row = as_row(Lease(CostBound(9, 9000, None), CostBound(3, 3000, None)))
 
-    def fill(rows: Rows, _now: float) -> None:
+    def fill(rows: HeldRows, _now: float) -> None:
         rows["suite"] = {f"worker-{number}": row for number in range(holders)}
 
-    def decide(rows: Rows, now: float) -> int:
+    def decide(rows: HeldRows, now: float) -> int:
         rows["suite"]["worker-0"] = as_row(Lease(since=now))
         return len(rows["suite"])
 

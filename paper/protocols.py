@@ -29,8 +29,8 @@ from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
 from autoreason.settings import ANY_GROWTH, Settings
 from autoreason.studies.simulation import (
-    OnProgress,
-    Plan,
+    OnSimulated,
+    SimulationPlan,
     choose_protocols,
     in_processes,
     named_protocol,
@@ -212,7 +212,7 @@ def search_protocols(
     calls: int,
     runs: int,
     seed: int,
-    on_progress: OnProgress | None = None,
+    on_progress: OnSimulated | None = None,
     candidates: Sequence[Candidate] | None = None,
 ) -> SearchReport:
     """The best of some protocols whose mean calls over the worlds are about `calls`, played again."""
@@ -243,7 +243,7 @@ def check_protocols(
     worlds: Sequence[World],
     runs: int,
     seed: int,
-    on_progress: OnProgress | None = None,
+    on_progress: OnSimulated | None = None,
     candidates: Sequence[Candidate] | None = None,
 ) -> SearchReport:
     """Every rule among some protocols, each followed by its own passes in a fixed number."""
@@ -264,7 +264,7 @@ def play_each(
     worlds: Sequence[World],
     runs: int,
     seed: int,
-    on_progress: OnProgress | None = None,
+    on_progress: OnSimulated | None = None,
 ) -> list[_Played]:
     """What each delivers in each world; all have the same luck in a world, and other luck in another."""
     jobs = [
@@ -400,7 +400,7 @@ def main() -> None:
     show(arguments := parser.parse_args(), "done", partial(_work, arguments))
 
 
-def _work(arguments: Namespace, progress: OnProgress) -> Report:
+def _work(arguments: Namespace, progress: OnSimulated) -> Report:
     runs, seed = arguments.runs, arguments.seed
     worlds = random_worlds(arguments.random, seed) or load_worlds(arguments.world)
     if arguments.command == "search":
@@ -408,7 +408,7 @@ def _work(arguments: Namespace, progress: OnProgress) -> Report:
     if arguments.command == "check":
         return check_protocols(worlds, runs, seed, progress)
     protocols = choose_protocols(arguments.protocol, arguments.changes)
-    plan = Plan(runs, seed, arguments.budget)
+    plan = SimulationPlan(runs, seed, arguments.budget)
     return run_study(worlds, protocols, plan, progress, play=play_fast)
 
 

@@ -32,7 +32,7 @@ from autoreason.exchange import Spent
 from autoreason.models.doubles import EchoModel, ScriptedModel
 from autoreason.programs.assignment import Assignment, Example, Trial
 from autoreason.programs.events import solved_in
-from autoreason.programs.problems.problem import BrokenRecord, Share
+from autoreason.programs.problems.problem import BrokenRecord, ProblemShare
 from autoreason.run.estimate import DryRun
 from autoreason.run.recorded import replay
 from autoreason.run.refine import refine
@@ -55,7 +55,13 @@ from autoreason.studies.ratings import (
     TaskResult,
     TextStanding,
 )
-from autoreason.studies.simulation import Cell, Interval, Plan, SimulationReport, Summary
+from autoreason.studies.simulation import (
+    Interval,
+    SimulationCell,
+    SimulationPlan,
+    SimulationReport,
+    Summary,
+)
 from autoreason.studies.world import World
 from autoreason.task import FRONT_MATTER, read_task
 
@@ -230,8 +236,11 @@ def test_the_research_task_that_is_shown_can_be_run(
         ("`certify`", (Certificate, CertificateFinding)),
         ("`lab`", (LabReport, LabArm, ArmPair, LeftOut, DifficultyShares)),
         ("`audit`", (Audit, AuditFinding)),
-        ("`problems`", (Trial, Share, BrokenRecord, Assignment, Example)),
-        ("`simulate`", (SimulationReport, Plan, Cell, Summary, World, Interval)),
+        ("`problems`", (Trial, ProblemShare, BrokenRecord, Assignment, Example)),
+        (
+            "`simulate`",
+            (SimulationReport, SimulationPlan, SimulationCell, Summary, World, Interval),
+        ),
         ("`rate report`", (RatingsReport, TaskResult, TextStanding, Person, TaskAgreement)),
         ("`research`", (ResearchReport, NoiseMeasured, TrialRow, Effect, FinalistsMeasured)),
         ("`research`", (EndTested, EndResult)),

@@ -26,7 +26,9 @@ HEIGHT = 900
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
-def take(pictures: dict[Path, tuple[Path, int, Literal["light", "dark"]]], *, whole: bool) -> None:
+def capture(
+    pictures: dict[Path, tuple[Path, int, Literal["light", "dark"]]], *, whole: bool
+) -> None:
     """A picture of a page at a width in a colour scheme, for each path."""
     program = next(filter(None, map(shutil.which, BROWSERS)))
     with sync_playwright() as driver:
@@ -59,12 +61,12 @@ def main() -> None:
         folder, *pages = map(Path, sys.argv[1:])
         folder.mkdir(parents=True, exist_ok=True)
         each = product(pages, WIDTHS, SCHEMES)
-        take({folder / f"{one[0].stem}-{one[1]}-{one[2]}.png": one for one in each}, whole=True)
+        capture({folder / f"{one[0].stem}-{one[1]}-{one[2]}.png": one for one in each}, whole=True)
     else:
         with tempfile.TemporaryDirectory() as temporary:
             page = write_record(Path(temporary))
             docs = ROOT / "docs"
-            take(
+            capture(
                 {docs / f"run-{each}.png": (page, WIDTHS[-1], each) for each in SCHEMES},
                 whole=False,
             )

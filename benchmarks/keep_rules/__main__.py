@@ -15,7 +15,7 @@ from functools import partial
 from paper.command import add_output, add_runs, make_parser, show
 
 from autoreason.report.report import Report
-from autoreason.studies.simulation import OnProgress
+from autoreason.studies.simulation import OnSimulated
 from benchmarks.keep_rules.search import search_rules
 from benchmarks.keep_rules.study import study_rules
 
@@ -37,7 +37,7 @@ def main() -> None:
     show(arguments := parser.parse_args(), "done", partial(_work, arguments))
 
 
-def _work(arguments: Namespace, progress: OnProgress) -> Report:
+def _work(arguments: Namespace, progress: OnSimulated) -> Report:
     evaluations, runs, seed = arguments.evaluations, arguments.runs, arguments.seed
     if arguments.command == "study":
         return study_rules(evaluations, runs, seed, progress)

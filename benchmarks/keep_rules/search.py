@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from autoreason.artifacts.acceptance import KeepRule, plan_budget
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
-from autoreason.studies.simulation import Interval, OnProgress, in_processes, mean
+from autoreason.studies.simulation import Interval, OnSimulated, in_processes, mean
 from benchmarks.keep_rules.simulation import ResearchWorld, Way, simulate
 from benchmarks.keep_rules.study import DEFAULT, NEVER, SINGLE, WORLDS, repeats_rule
 
@@ -200,7 +200,7 @@ def search_rules(
     tries: int,
     runs: int,
     seed: int,
-    on_progress: OnProgress | None = None,
+    on_progress: OnSimulated | None = None,
     processes: int = 2,
 ) -> RuleSearchReport:
     """Tune every family with as many tries in the six worlds, and play the best of each in cases of other kinds."""
@@ -253,7 +253,7 @@ def _play(
     runs: int,
     seed: int,
     *,
-    on_progress: OnProgress | None,
+    on_progress: OnSimulated | None,
     processes: int,
 ) -> list[list[Interval]]:
     """The quality of every way in every case."""

@@ -17,7 +17,7 @@ from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
 from autoreason.studies.simulation import (
     Interval,
-    OnProgress,
+    OnSimulated,
     best_by_world,
     in_processes,
     mean,
@@ -216,7 +216,7 @@ def study_rules(
     evaluations: int,
     runs: int,
     seed: int,
-    on_progress: OnProgress | None = None,
+    on_progress: OnSimulated | None = None,
     worlds: Sequence[ResearchWorld] = WORLDS,
     ways: Sequence[Way] = WAYS,
 ) -> RuleReport:

@@ -16,11 +16,11 @@ from autoreason.errors import InvalidInput
 from autoreason.fields import describe as describe_type
 from autoreason.fields import is_of
 
-Kind = Literal["strategy", "model", "contract check"]
+PluginKind = Literal["strategy", "model", "contract check"]
 """What can be extended."""
 
 
-def load(kind: Kind, name: str, built_in: Mapping[str, str] | None = None) -> object:
+def load(kind: PluginKind, name: str, built_in: Mapping[str, str] | None = None) -> object:
     """What a name stands for: built in (`module:name`), or code of the user's own.
 
     Raises:
@@ -45,7 +45,7 @@ def load(kind: Kind, name: str, built_in: Mapping[str, str] | None = None) -> ob
     return value
 
 
-def load_function(kind: Kind, name: str, takes: str, returns: object) -> Callable[..., Any]:
+def load_function(kind: PluginKind, name: str, takes: str, returns: object) -> Callable[..., Any]:
     """The same for a function: what it raises, or returns of another type, is one sentence for its author.
 
     `takes` are its arguments in words, `returns` is the type of its result; a generator gives a list.

@@ -29,7 +29,7 @@ Candidates = Literal["B+AB", "B", "AB"]
 Style = Literal["reasoned", "holistic", "specialists", "verified", "scope_aware", "anchored"]
 BallotForm = Literal["ranked", "graded"]
 Voting = Literal["borda", "majority", "copeland", "instant_runoff"]
-Edit = Literal["free", "light", "proof"]
+EditMode = Literal["free", "light", "proof"]
 Blindness = Literal["seen", "not seen", "not tested", "one context"]
 _OWN_MODEL = re.compile(r"(.*\.py:[^\W\d]\w*|[\w.]+:[^\W\d]\w*)/(.+)")
 
@@ -70,7 +70,7 @@ ROLE_MODELS = {
 ANY_GROWTH = 100.0
 Temperature = Annotated[float, Meta(ge=0, le=2)]
 Share = Annotated[float, Meta(ge=0, le=1)]
-Kind = TypeVar("Kind", bound=JobType)
+J = TypeVar("J", bound=JobType)
 
 
 class Models(Struct, frozen=True, kw_only=True):
@@ -316,7 +316,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         "The share of the first draft's words by which a text may be longer, unless critics miss something in A.",
     ] = 0.5
     edit: Annotated[
-        Edit,
+        EditMode,
         "`light`: your draft with few words changed; `proof`: corrected, a third of them; `free`: any text.",
     ] = "free"
     edit_share: Annotated[Share, "Share of words an `edit` may change; half in a round."] = 0.3
@@ -349,7 +349,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         bool, "Ask through the provider's batches: half the price; every reply may take hours."
     ] = False
 
-    def job_as(self, kind: type[Kind]) -> Kind:
+    def job_as(self, kind: type[J]) -> J:
         """The job, which is of this kind."""
         assert isinstance(self.job, kind), self.job
         return self.job

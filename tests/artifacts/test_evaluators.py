@@ -309,7 +309,7 @@ async def test_functions_and_artifacts_of_any_form_are_measured(
     source = replace(source, files={**source.files, "limits.py": b"BEST = 5"})
     evaluator = FunctionEvaluator(open_sandbox(workers=1), source)
     try:
-        result = await evaluator.take(Evaluation(files=files, seed=2), (), 0)
+        result = await evaluator.execute(Evaluation(files=files, seed=2), (), 0)
     finally:
         await evaluator.close()
     assert result.value == value

@@ -14,8 +14,8 @@ from tests.growth import assert_linear
 
 from autoreason.artifacts.proposals import (
     Edit,
-    Observation,
     ProposalError,
+    ScoredPoint,
     TuningQuery,
     Value,
     apply_edits,
@@ -347,21 +347,21 @@ def test_trials_of_models_and_of_the_optimiser_are_one_ledger() -> None:
         trial(4, "x = 5  # tune 1..99\n", 4.0),
     ]
     knobs = find_knobs(start)
-    expected = (Observation((5,), 2.0), Observation((3,), 3.0))
+    expected = (ScoredPoint((5,), 2.0), ScoredPoint((3,), 3.0))
     assert observe(knobs, start, trials, higher=True) == expected
     assert [each.score for each in observe(knobs, start, trials, higher=False)] == [-2.0, -3.0]
 
 
-def search(score: Callable[[tuple[Value, ...]], float], turns: int, seed: int) -> list[Observation]:
+def search(score: Callable[[tuple[Value, ...]], float], turns: int, seed: int) -> list[ScoredPoint]:
     """What an optimiser tries when it sees the scores."""
     knobs = tuple(find_knobs({"a.py": "x = 0.5  # tune 0..1\nn = 3  # tune 1..9\n"}))
-    seen: list[Observation] = []
+    seen: list[ScoredPoint] = []
     for turn in range(turns):
         query = TuningQuery(key="t", knobs=knobs, observations=tuple(seen), seed=seed + turn)
         values = suggest(query)
         assert values == suggest(query)
         assert all(knob.allows(value) for knob, value in zip(knobs, values, strict=True))
-        seen.append(Observation(values, score(values)))
+        seen.append(ScoredPoint(values, score(values)))
     return seen
 
 

@@ -54,7 +54,7 @@ def test_passes_that_are_all_alike_never_overstep_it(
     while allowance.fits_another(a_pass, after) and passes < 100:
         allowance.begin_pass()
         for _ in range(a_pass):
-            allowance.take(reply())
+            allowance.charge(reply())
         allowance.end_pass()
         passes += 1
     if unit == "calls" or passes > 1:
@@ -68,11 +68,11 @@ def test_without_a_limit_everything_fits_and_else_what_is_left_is_what_was_not_t
     assert allowance.left is None
     for _ in range(5):
         assert allowance.fits_another(1000, 1000)
-        allowance.take(reply())
+        allowance.charge(reply())
     assert allowance.spent == 5
     allowance = Allowance("calls", Decimal(2))
     assert allowance.left == 2
-    allowance.take(reply())
+    allowance.charge(reply())
     assert allowance.left == 1
 
 
@@ -80,7 +80,7 @@ def test_an_allowance_of_nothing_allows_nothing_also_to_models_that_cost_nothing
     for unit in ("calls", "tokens", "cost"):
         assert not Allowance(unit, Decimal(0)).fits_another()
     allowance = Allowance("cost", Decimal(0))
-    allowance.take(reply(cost="0"))
+    allowance.charge(reply(cost="0"))
     assert not allowance.fits_another()
 
 
@@ -89,7 +89,7 @@ def test_an_allowance_of_nothing_allows_nothing_also_to_models_that_cost_nothing
 )
 def test_what_is_not_counted_cannot_be_matched(unit: Unit, uncounted: Reply) -> None:
     allowance = Allowance(unit, Decimal(5))
-    allowance.take(uncounted)
+    allowance.charge(uncounted)
     with pytest.raises(InvalidInput, match=f"does not report {unit}"):
         allowance.fits_another()
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from autoreason.files import cache_folder
 from autoreason.knowledge.index import (
     Index,
-    Query,
     Retrieved,
+    SearchQuery,
     choose_knowledge,
     describe_figure,
     find_neighbours,
@@ -143,7 +143,7 @@ records = st.builds(
     private=st.booleans(),
 )
 queries = st.builds(
-    Query,
+    SearchQuery,
     st.lists(st.sampled_from(WORDS), min_size=1, max_size=8).map(" ".join),
     st.sampled_from(["", "a", "b"]),
     st.sampled_from(DAYS),
@@ -162,13 +162,13 @@ def test_a_text_that_is_private_in_one_file_is_private_in_all() -> None:
         for private in (False, True)
     ]
     with index_of([*known, outcome("coffee", 0.1, "a", "2024-01-01", private=False)]) as index:
-        found = retrieve(index, Query("cake"))
+        found = retrieve(index, SearchQuery("cake"))
     assert not any("tea" in each.text for each in shown(found))
 
 
 @given(st.lists(records, max_size=30), queries)
 def test_nothing_that_gives_the_answer_away_is_ever_shown_and_what_is_left_out_is_counted(
-    known: list[Record], query: Query
+    known: list[Record], query: SearchQuery
 ) -> None:
     by_id = {record.id: record for record in known}
     with index_of(known) as index:
@@ -197,8 +197,8 @@ def test_nothing_that_gives_the_answer_away_is_ever_shown_and_what_is_left_out_i
 def test_critics_are_shown_all_where_judges_see_none_also_texts_with_a_mere_verdict() -> None:
     known = [outcome(f"{word} tea", at / 20, "a") for at, word in enumerate(WORDS[1:9])]
     with index_of(known) as index:
-        both = choose_knowledge(index, Query("our tea for breakfast"))
-        alone = choose_knowledge(index, Query("our tea for breakfast"), for_judges=False)
+        both = choose_knowledge(index, SearchQuery("our tea for breakfast"))
+        alone = choose_knowledge(index, SearchQuery("our tea for breakfast"), for_judges=False)
     assert len(both.critic.all) < 8
     assert len(alone.critic.all) == 8
     assert not alone.judges.all
@@ -207,7 +207,7 @@ def test_critics_are_shown_all_where_judges_see_none_also_texts_with_a_mere_verd
         for word in ("green", "black")
     ]
     with index_of([*known, outcome("free coffee", 0.3, "alone")]) as index:
-        found = retrieve(index, Query("our tea for breakfast"), for_judges=False)
+        found = retrieve(index, SearchQuery("our tea for breakfast"), for_judges=False)
     assert {(each.text, each.figure) for each in found.critic.well} == {
         ("green tea", "approved"),
         ("black tea", "approved"),
@@ -215,7 +215,7 @@ def test_critics_are_shown_all_where_judges_see_none_also_texts_with_a_mere_verd
     assert found.left_out == {"no better and no worse than its group": 1}
 
 
-PLANTED = Query("seven habits of people who never miss a train", "now", "2024-05-01")
+PLANTED = SearchQuery("seven habits of people who never miss a train", "now", "2024-05-01")
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_figures_say_what_is_known_and_no_more(record: Record, figure: str) -> N
 def test_long_records_are_cut_and_people_in_them_are_masked() -> None:
     known = [outcome("tea from ana@example.com " + "word " * 500, 0.4), outcome("茶" * 5000, 0.1)]
     with index_of(known) as index:
-        found = shown(retrieve(index, Query("tea or 茶茶, what to drink")))
+        found = shown(retrieve(index, SearchQuery("tea or 茶茶, what to drink")))
     assert len(found) == 2
     for each in found:
         assert len(each.text.split()) <= 121
@@ -282,8 +282,8 @@ def test_private_records_and_those_that_address_a_model_are_shown_only_where_all
         outcome("old tea shop", 0.3),
     ]
     with index_of(known) as index:
-        guarded = retrieve(index, Query("tea city"))
-        open_to_all = retrieve(index, Query("tea city", private=True, to_models=True))
+        guarded = retrieve(index, SearchQuery("tea city"))
+        open_to_all = retrieve(index, SearchQuery("tea city", private=True, to_models=True))
     texts = {each.text for each in shown(guarded)}
     assert texts <= {"tea for two", "old tea shop"}
     assert guarded.left_out == {"private": 1, "addresses a model": 1}
@@ -301,7 +301,7 @@ def test_a_run_is_shown_facts_style_and_outcomes() -> None:
     ]
     with index_of(known) as index:
         index.path, index.digest = "kb", "d1"
-        found = choose_knowledge(index, Query("Sell tea"))
+        found = choose_knowledge(index, SearchQuery("Sell tea"))
     assert (found.source, found.digest) == ("kb", "d1")
     assert [each.text for each in found.facts] == ["Tea costs 9 euros."]
     assert [each.text for each in found.style] == ["Short sentences."]
@@ -322,13 +322,15 @@ def test_records_for_a_brief_are_chosen_by_what_it_is_about() -> None:
     with Index.of_rows(with_standings(records)) as index:
         # A word of every language that most records have says as little.
         brief = "Haben Sie heute eine Betreffzeile für einen Mantel in Grau?"
-        near = [each.record.text for each in find_neighbours(index, Query(brief), telling=True)]
+        near = [
+            each.record.text for each in find_neighbours(index, SearchQuery(brief), telling=True)
+        ]
         assert near == ["Ein Mantel für den Regen"]
-        found = retrieve(index, Query(brief))
+        found = retrieve(index, SearchQuery(brief))
         assert found.unlike == 0
         # Thirty others are in the folder, ten of which did better.
         assert "Ein Mantel für den Regen" in {found.critic.well[0].text, found.judges.well[0].text}
-        assert retrieve(index, Query("Haben Sie heute Zeit?")).unlike == len(records)
+        assert retrieve(index, SearchQuery("Haben Sie heute Zeit?")).unlike == len(records)
 
 
 def test_a_result_that_nobody_counted_moves_no_group_and_comes_last() -> None:
@@ -336,6 +338,6 @@ def test_a_result_that_nobody_counted_moves_no_group_and_comes_last() -> None:
     records = [outcome(f"Tea {at}", 0.1 + at / 20) for at in range(9)]
     records.append(Record(text="Tea, much", kind="outcome", result=bare, group="g"))
     with Index.of_rows(with_standings(records)) as index:
-        shown = retrieve(index, Query("Some tea"), for_judges=False).critic.well
+        shown = retrieve(index, SearchQuery("Some tea"), for_judges=False).critic.well
     assert [each.text for each in shown] == ["Tea 8", "Tea 7", "Tea 6", "Tea 5"]
     assert "group 30 %" in shown[0].figure

@@ -18,7 +18,7 @@ from tests.knowledge.mailings import (
 from autoreason.knowledge.folder import KnowledgeFolder, append_outcomes, import_table, read_folder
 from autoreason.knowledge.folder_report import FolderReport, check_knowledge
 from autoreason.knowledge.holdout import PredictorTest, evaluate_predictor
-from autoreason.knowledge.index import Index, Query, retrieve
+from autoreason.knowledge.index import Index, SearchQuery, retrieve
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +167,7 @@ def test_two_metrics_are_never_on_one_list(tmp_path: Path) -> None:
     assert metrics[GERMAN] == "click rate"
     assert metrics["Kunden"] == "open rate"
     with Index.open(tmp_path) as index:
-        found = retrieve(index, Query("Was trägst du in Größe 40 im Herbst?"))
+        found = retrieve(index, SearchQuery("Was trägst du in Größe 40 im Herbst?"))
     assert all(each.figure.startswith("open rate") for each in found.critic.all)
     assert found.left_out["measured by another metric"] == 12
 
@@ -246,8 +246,12 @@ def test_a_text_that_was_sent_twice_says_what_was_pooled(tmp_path: Path) -> None
         "Dein Tee,News,323,1285\nDein Tee,News,1016,3540\nDie Ernte,News,900,4500\n"
     )
     with Index.open(tmp_path) as index:
-        found = {each.text: each.figure for each in retrieve(index, Query("Tee Ernte")).critic.all}
-        found |= {each.text: each.figure for each in retrieve(index, Query("Tee Ernte")).judges.all}
+        found = {
+            each.text: each.figure for each in retrieve(index, SearchQuery("Tee Ernte")).critic.all
+        }
+        found |= {
+            each.text: each.figure for each in retrieve(index, SearchQuery("Tee Ernte")).judges.all
+        }
     assert found["Dein Tee"].startswith(
         "open rate, sent twice: 25.1 and 28.7 %, together 27.8 % of 4,825; group 24 %; adjusted 2"
     )

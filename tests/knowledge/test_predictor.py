@@ -19,7 +19,7 @@ from tests.stats.intervals import ends
 from autoreason.errors import InvalidInput
 from autoreason.knowledge import predictor
 from autoreason.knowledge.holdout import measure_predictor
-from autoreason.knowledge.index import Query
+from autoreason.knowledge.index import SearchQuery
 from autoreason.knowledge.predictor import (
     CopyFinder,
     FittedPredictor,
@@ -86,7 +86,7 @@ def test_words_of_a_pairs_own_group_and_of_later_ones_are_never_learned(dated: b
     by_id = {record.id: record for record, _ in known}
     answers = []
     for at, (record, _) in enumerate(known):
-        answers.append(predictor(Query(f"w1 new{at}", record.group, record.when)))
+        answers.append(predictor(SearchQuery(f"w1 new{at}", record.group, record.when)))
         for learned in by_fit[predictor.fit].ids if predictor.fit else ():
             assert by_id[learned].group != record.group
             assert not dated or by_id[learned].when < record.when
@@ -102,11 +102,11 @@ def test_of_one_day_only_what_has_an_earlier_time_is_learned() -> None:
     ]
     scores = LearnedScores({record.id: 1.0 for record, _ in known})
     predictor = FittedPredictor("words", known, lambda _: scores)
-    assert predictor(Query("w1 new", "x", "2024-03-05")) == 0
-    predictor(Query("w1 new", "x", "2024-03-05T08:00"))
+    assert predictor(SearchQuery("w1 new", "x", "2024-03-05")) == 0
+    predictor(SearchQuery("w1 new", "x", "2024-03-05T08:00"))
     assert scores.ids == {record.id for record, _ in known if record.when == moments[1]}
     with pytest.raises(ValueError, match="in the order of their dates"):
-        predictor(Query("w1 new", "x", "2024-03-05"))
+        predictor(SearchQuery("w1 new", "x", "2024-03-05"))
 
 
 def outcomes(group: str, when: str, *texts: str) -> list[Record]:

@@ -14,7 +14,7 @@ from tests.tournament.stage import USUAL, critique, shown_texts, vote
 
 from autoreason.events import Recovery
 from autoreason.exchange import Request
-from autoreason.pages.votes import Choice, WhatIf, judge_of, map_judges, recount_all
+from autoreason.pages.votes import CountingRule, WhatIf, judge_of, map_judges, recount_all
 from autoreason.settings import Settings
 from autoreason.story import RecordedPass, RecordedReview, Story
 from autoreason.tournament.evidence import gather_evidence, longer_preferred_in
@@ -92,7 +92,7 @@ def test_the_recorded_rules_change_nothing(seed: int) -> None:
         assert not recount.more + recount.fewer
 
 
-def winner(step: Step, choice: Choice, settings: Settings, models: int) -> str | None:
+def winner(step: Step, choice: CountingRule, settings: Settings, models: int) -> str | None:
     """Who wins a round, or a review of one stage, by a choice; None where too few votes are left."""
     assert step.decided is not None
     assert step.verdict is not None
@@ -111,7 +111,7 @@ def winner(step: Step, choice: Choice, settings: Settings, models: int) -> str |
     return count_votes(choice.rule, rankings, order, lead).winner if enough else None
 
 
-def differences(story: Story, choice: Choice, settings: Settings) -> list[int]:
+def differences(story: Story, choice: CountingRule, settings: Settings) -> list[int]:
     """Rounds, and reviews of one stage with enough votes, that another text wins by a choice than did."""
     models = len({ballot.model for each in story.steps for ballot in each.ballots})
     found = []
@@ -143,7 +143,7 @@ def test_more_in_a_row_never_stops_sooner(seed: int) -> None:
     if (found := recount_all(random_story(seed))) is None:
         return
     for choice in found.recounts:
-        row = [found.recounts[Choice(*choice[:3], k)].until for k in found.ks]
+        row = [found.recounts[CountingRule(*choice[:3], k)].until for k in found.ks]
         assert all(fewer <= more for fewer, more in pairwise(row))
 
 

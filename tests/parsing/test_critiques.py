@@ -17,8 +17,8 @@ from autoreason.events import CritiqueProblem
 from autoreason.knowledge_records import ShownRecord
 from autoreason.parsing.critiques import (
     Critique,
-    Program,
     Prose,
+    QuotedProgram,
     describe,
     read_critique,
     split_cited,
@@ -208,7 +208,7 @@ def test_code_that_is_not_there_is_no_quote_and_a_sentence_is_about_the_whole_pr
 
 @given(st.text("a1.é_"))
 def test_code_is_found_whatever_stands_before_its_name(before: str) -> None:
-    assert Program("xy == zw").is_about(f"{before}.xy == zw")
+    assert QuotedProgram("xy == zw").is_about(f"{before}.xy == zw")
 
 
 @cases(

@@ -170,7 +170,7 @@ async def work(
         scripted = scripted(request) if callable(scripted) else scripted
         if isinstance(scripted, str):
             scripted = Reply(outcome=Outcome.OK, text=scripted, model=request.model)
-        allowance.take(scripted)
+        allowance.charge(scripted)
         return scripted
 
     settings = make_settings(

@@ -9,11 +9,11 @@ import pytest
 
 from autoreason.report.charts import (
     Chart,
-    Interval,
+    ChartRow,
+    ChartVerdict,
     Lines,
     Point,
     Series,
-    Verdict,
     colours,
     interval_chart,
     line_chart,
@@ -101,8 +101,8 @@ def test_every_series_has_a_colour_of_its_own_and_another_one_for_the_dark() -> 
         assert f"{found[1]}: light-dark({found[2]}, #" in style
 
 
-def votes(value: float, low: float | None, high: float | None, verdict: Verdict = "") -> Chart:
-    row = Interval("one & <b>", Estimate(value, low, high), "in words", verdict)
+def votes(value: float, low: float | None, high: float | None, verdict: ChartVerdict = "") -> Chart:
+    row = ChartRow("one & <b>", Estimate(value, low, high), "in words", verdict)
     return interval_chart("Votes <for> one", [row], sides=("other", "one"))
 
 
@@ -126,7 +126,7 @@ def test_what_has_no_interval_has_words_and_no_dot() -> None:
 
 
 def test_intervals_of_numbers_have_the_scale_they_need_with_no_difference_on_it() -> None:
-    rows = [Interval("gain", Estimate(0.02, 0.01, 0.03), "+0.02", "good")]
+    rows = [ChartRow("gain", Estimate(0.02, 0.01, 0.03), "+0.02", "good")]
     page = interval_chart("Gain", rows, middle=0.0, scale=None, show="{:g}".format).html
     middle = re.search(r"--middle:([\d.]+)%", page)
     assert middle

@@ -15,7 +15,7 @@ from tests.browser import HOSTILE, appear, faults, opened
 from tests.browser import axe as axe
 from tests.browser import browser as browser
 
-from autoreason.report.charts import Interval, Lines, Point, Series, interval_chart, line_chart
+from autoreason.report.charts import ChartRow, Lines, Point, Series, interval_chart, line_chart
 from autoreason.report.page import SideBySide, Try, Version
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Column, Table
@@ -56,7 +56,7 @@ class Sample(Report, Struct, frozen=True):
         table = Table(columns, [("draft", *[WIDE] * 4)])
         line = Series("<one>", "#0b6e99", [Point(1, 2, "first"), Point(2, 1200, "last")])
         dots = line_chart("Words by pass", table, Lines([line], "pass", heading="Words"))
-        share = Interval("<a> against b", Estimate(0.75, 0.6, 0.9), "75 % (60 to 90): a", "good")
+        share = ChartRow("<a> against b", Estimate(0.75, 0.6, 0.9), "75 % (60 to 90): a", "good")
         votes = interval_chart("Votes", [share], sides=("b", "a"))
         return [
             Section("What came of it", charts=[dots, votes], tables=[table]),

@@ -13,7 +13,7 @@ from aiohttp import web
 from tests.cli.server import request_of
 
 from autoreason.journal import Journal
-from autoreason.journal.writer import Rows
+from autoreason.journal.writer import HeldRows
 from autoreason.models.doubles import EchoModel
 from autoreason.models.layers import Width
 from autoreason.run.leases import BASE, Lease, as_row, provider_account
@@ -26,7 +26,7 @@ async def three_places(journal: Journal) -> AsyncIterator[None]:
     """Let the server have three places, and never more, in a journal whose leases are written by others too."""
     account, table = provider_account("ollama"), journal.open_leases()
 
-    def decide(rows: Rows, _now: float) -> None:
+    def decide(rows: HeldRows, _now: float) -> None:
         # As long as somebody has a row, what is known of a provider stays.
         rows[account] = {BASE: as_row(Width(3.0, 3.0)), "somebody": as_row(Lease())}
 

@@ -15,7 +15,7 @@ from autoreason import measure_knowledge, rejudge
 from autoreason.errors import InvalidInput
 from autoreason.exchange import Model, OnSignal, Reply, Request
 from autoreason.journal import Journal
-from autoreason.knowledge.holdout import TestResult, Verdict, record_test
+from autoreason.knowledge.holdout import KnowledgeVerdict, TestResult, record_test
 from autoreason.knowledge_records import Knowledge, ShownOutcomes, ShownRecord
 from autoreason.models.doubles import EchoModel
 from autoreason.models.pool import ModelPool
@@ -122,7 +122,7 @@ def test_judges_are_shown_outcomes_only_where_a_test_says_that_helps(folder: Pat
         assert prepared.task.knowledge is not None
         return bool(prepared.task.knowledge.judges.all)
 
-    def tested(verdict: Verdict) -> None:
+    def tested(verdict: KnowledgeVerdict) -> None:
         result = TestResult(judge="echo/echo", verdict=verdict, pairs=200, when="2026-01-01")
         record_test(folder, result)
 

@@ -19,7 +19,7 @@ from autoreason.errors import BudgetReached
 from autoreason.exchange import Outcome, Reply, Usage
 from autoreason.job_types import Lab
 from autoreason.journal import Journal
-from autoreason.journal.writer import Rows
+from autoreason.journal.writer import HeldRows
 from autoreason.models.budget import CostBound
 from autoreason.models.layers import Width
 from autoreason.run.cells import CellRun
@@ -81,7 +81,7 @@ class Suites:
     async def rows(self, account: str, **new: Lease | Width) -> dict[str, str]:
         """The rows of an account, perhaps with another one; `base` is that of nobody."""
 
-        def decide(rows: Rows, _now: float) -> dict[str, str]:
+        def decide(rows: HeldRows, _now: float) -> dict[str, str]:
             rows[account] |= {BASE if k == "base" else k: as_row(v) for k, v in new.items()}
             return rows[account]
 

@@ -16,7 +16,7 @@ from autoreason import evaluate_predictor, refine
 from autoreason.errors import InvalidInput
 from autoreason.journal import Journal
 from autoreason.knowledge.folder import encode_records
-from autoreason.knowledge.holdout import TestResult, Verdict, read_tests, record_test
+from autoreason.knowledge.holdout import KnowledgeVerdict, TestResult, read_tests, record_test
 from autoreason.knowledge.predictor import load_ridge
 from autoreason.knowledge_records import PredictorSeat, Record
 from autoreason.run.prepared import PreparedRun
@@ -65,7 +65,7 @@ def write(folder: Path, records: list[Record]) -> None:
     (folder / "records.jsonl").write_bytes(encode_records(records))
 
 
-def keep(folder: Path, verdict: Verdict, judge: str = "words", right: float = 0.8) -> None:
+def keep(folder: Path, verdict: KnowledgeVerdict, judge: str = "words", right: float = 0.8) -> None:
     share = Estimate(right, right - 0.03, right + 0.03)
     result = TestResult(judge=judge, verdict=verdict, pairs=200, when="2026-01-01", right=share)
     record_test(folder, result)

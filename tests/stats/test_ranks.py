@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from autoreason.stats.ranks import (
-    Ranking,
+    TiedRanking,
     agreement,
     borda,
     cycles,
@@ -127,7 +127,7 @@ def test_every_pair_of_every_ranking_is_one_duel(rankings: list[list[str]]) -> N
 
 
 def test_who_shares_a_place_shares_its_points_and_names_left_out_are_not_compared() -> None:
-    shared: list[Ranking] = [[("A", "B"), "C"]]
+    shared: list[TiedRanking] = [[("A", "B"), "C"]]
     assert borda(shared) == {"A": 2.5, "B": 2.5, "C": 1}
     assert first_places(shared) == {"A": 0.5, "B": 0.5, "C": 0}
     assert games(shared) == [("A", "B", 0.5), ("A", "C", 1.0), ("B", "C", 1.0)]

@@ -50,7 +50,7 @@ async def held(
         elif request.role == "critic":
             message = critique("It is dull.") if luck % 2 else critique()
         reply = Reply(outcome=Outcome.OK, text=message, model="scripted/x")
-        allowance.take(reply)
+        allowance.charge(reply)
         return reply
 
     chosen = make_settings(

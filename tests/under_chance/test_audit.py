@@ -23,7 +23,7 @@ from autoreason.models.doubles import ScriptedModel
 from autoreason.studies.audit import QUESTIONS, audit_runs
 from autoreason.studies.audit_findings import (
     LEVEL,
-    Answer,
+    AuditAnswer,
     AuditedRun,
     AuditFinding,
     Pending,
@@ -52,7 +52,7 @@ def runs() -> list[AuditedRun]:
 
 
 @pytest.fixture(scope="module")
-def uncorrected(runs: list[AuditedRun]) -> list[list[Answer]]:
+def uncorrected(runs: list[AuditedRun]) -> list[list[AuditAnswer]]:
     """What is found in each run by itself, question by question."""
     return [[question.answer([one]) for question in ABOUT_CHANCE] for one in runs]
 
@@ -107,7 +107,7 @@ def test_no_sentence_claims_more_without_its_test(alone: list[tuple[AuditFinding
 
 @pytest.mark.parametrize("level", [LEVEL, 0.005])
 def test_single_questions_keep_their_level_as_well(
-    uncorrected: list[list[Answer]], level: float
+    uncorrected: list[list[AuditAnswer]], level: float
 ) -> None:
     for question, found in zip(ABOUT_CHANCE, zip(*uncorrected, strict=True), strict=True):
         p_values = [each.p for each in found if isinstance(each, Pending)]

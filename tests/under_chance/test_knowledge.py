@@ -17,7 +17,7 @@ from autoreason.knowledge.folder_report import _DIFFER as DIFFER
 from autoreason.knowledge.folder_report import check_knowledge
 from autoreason.knowledge.holdout import (
     SHOWN,
-    Answer,
+    PairAnswer,
     PredictorTest,
     choose_fitted,
     evaluate_predictor,
@@ -42,7 +42,7 @@ def toss(rng: Random, groups: int, pairs: int, alike: float) -> PredictorTest:
             right, length = (
                 float(one if rng.random() < alike else rng.randint(0, 1)) for one in common
             )
-            answers.append(Answer(pair, right, {}, length))
+            answers.append(PairAnswer(pair, right, {}, length))
     return summarize("retrieval", answers, FoundPairs([], 0, 0))
 
 
@@ -72,7 +72,7 @@ def test_a_predictor_that_tosses_coins_seldom_helps_or_harms(
 def test_a_predictor_that_is_nineteen_points_worse_than_length_is_called_worse() -> None:
     rng = Random(4)
     answers = [
-        Answer(
+        PairAnswer(
             Pair(str(at % 40), "", text, text), float(rng.random() < 0.56), {}, float(at % 4 > 0)
         )
         for at in range(400)
@@ -155,7 +155,7 @@ def test_shuffled_outcomes_that_do_better_than_a_coin_are_warned_of() -> None:
 
     def tell(share: float) -> str:
         answers = [
-            Answer(Pair(str(at), "", text, text), 1.0, placebo, 0.5)
+            PairAnswer(Pair(str(at), "", text, text), 1.0, placebo, 0.5)
             for at in range(100)
             for placebo in [{(draw, at % 10): float(rng.random() < share) for draw in range(2)}]
         ]
@@ -191,7 +191,7 @@ def test_of_two_predictors_that_toss_coins_one_seldom_helps(length: float) -> No
             summarize(
                 "words",
                 [
-                    Answer(pair, float(rng.randint(0, 1)), {}, by_length)
+                    PairAnswer(pair, float(rng.randint(0, 1)), {}, by_length)
                     for pair, by_length in zip(pairs, longer, strict=True)
                 ],
                 FoundPairs([], 0, 0),
@@ -305,7 +305,7 @@ def test_what_a_test_of_a_predictor_was_likely_to_show_is_shown_four_times_out_o
 
     def test(skill: float) -> PredictorTest:
         answers = [
-            Answer(
+            PairAnswer(
                 Pair(str(at), "", text, text), float(rng.random() < skill), {}, rng.randint(0, 1)
             )
             for at, size in enumerate(sizes)
@@ -326,7 +326,7 @@ def test_where_most_pairs_are_of_one_group_nothing_is_said_to_be_likely_to_show(
     sizes: list[int],
 ) -> None:
     answers = [
-        Answer(Pair(str(at), "", text, text), float(number % 5 > 1), {}, float(number % 9 > 3))
+        PairAnswer(Pair(str(at), "", text, text), float(number % 5 > 1), {}, float(number % 9 > 3))
         for at, size in enumerate(sizes)
         for number, text in enumerate([Record(text="", kind="outcome", group=str(at))] * size)
     ]

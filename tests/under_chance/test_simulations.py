@@ -9,10 +9,10 @@ from tests.studies.simulate.scenes import world
 from tests.under_chance.luck import most_often
 
 from autoreason.studies.simulation import (
-    Cell,
     Interval,
     Outcomes,
-    Plan,
+    SimulationCell,
+    SimulationPlan,
     SimulationReport,
     Summary,
     mean,
@@ -75,7 +75,7 @@ def played(quality: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Simula
     worlds, protocols, runs = quality.shape
     one_call = Interval(1.0, 1.0, 1.0)
     cells = [
-        Cell(
+        SimulationCell(
             world=f"world {at}",
             protocol=f"protocol {one}",
             summary=Summary(
@@ -91,7 +91,7 @@ def played(quality: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Simula
         for at in range(worlds)
         for one in range(protocols)
     ]
-    return SimulationReport(plan=Plan(runs, 1), worlds=[HELP] * worlds, cells=cells)
+    return SimulationReport(plan=SimulationPlan(runs, 1), worlds=[HELP] * worlds, cells=cells)
 
 
 @pytest.mark.parametrize("runs", [2, 3, 50])

@@ -17,10 +17,10 @@ from autoreason.errors import InvalidInput
 from autoreason.job_types import MIN_EVALUATIONS, Research, RuleName
 from autoreason.stats.shares import student_t
 
-Values = Mapping[int, float]
+ByEvaluation = Mapping[int, float]
 """By the number of the evaluation, higher is better; two artifacts' evaluations of one number share seed and items."""
-Decision = Literal["again", "keep", "drop"]
-Ending = Literal["kept", "dropped", "failed", "guarded", "undecided"]
+KeepDecision = Literal["again", "keep", "drop"]
+TrialEnd = Literal["kept", "dropped", "failed", "guarded", "undecided"]
 """`undecided` after the last evaluation, where judges are to decide."""
 SHRINK_PAIRS = 6
 """A correlation shown by so many degrees of freedom is believed by half."""
@@ -70,7 +70,7 @@ class KeepRule(Struct, frozen=True, kw_only=True):
         needs = max(self.incumbent_least, ceil(self.incumbent_ratio * evaluations))
         return min(self.incumbent_most, needs + survived // self.incumbent_every)
 
-    def decide(self, effect: Effect, noise: Noise, floor: float = 0.0) -> Decision:
+    def decide(self, effect: Effect, noise: Noise, floor: float = 0.0) -> KeepDecision:
         """What becomes of a candidate; a gain that does not exceed the floor is none."""
         if effect.error == 0:
             if self.drawn and effect.evaluations < self.evaluations and effect.value >= 0:
@@ -160,7 +160,7 @@ def _squares(values: Collection[float]) -> float:
 
 
 def effect_of(
-    candidate: Values, incumbent: Values, noise: Noise, over_items: float = 0.0
+    candidate: ByEvaluation, incumbent: ByEvaluation, noise: Noise, over_items: float = 0.0
 ) -> Effect:
     """The candidate's mean over the incumbent's, less the luck of the evaluations that both share.
 
@@ -185,7 +185,7 @@ def effect_of(
     )
 
 
-def pairs_of(candidate: Values, incumbent: Values) -> list[tuple[float, float]]:
+def pairs_of(candidate: ByEvaluation, incumbent: ByEvaluation) -> list[tuple[float, float]]:
     """The evaluations of both that share seed and items."""
     shared = sorted(candidate.keys() & incumbent.keys())
     return [(candidate[number], incumbent[number]) for number in shared]
@@ -235,7 +235,7 @@ class Known(Struct, frozen=True, kw_only=True):
 
 
 class RaceResult(Struct, frozen=True, kw_only=True):
-    ending: Ending
+    ending: TrialEnd
     reason: str
     measured: dict[int, Measurement] = {}
     incumbent: tuple[int, ...] = ()

@@ -12,11 +12,11 @@ from msgspec.structs import replace as changed
 
 from autoreason.artifacts.acceptance import (
     Effect,
-    Ending,
     KeepRule,
     Known,
     Noise,
     RaceResult,
+    TrialEnd,
     budget_plan,
     effect_of,
     keep_rule,
@@ -37,7 +37,7 @@ from autoreason.artifacts.artifact import (
     changes_between,
     fingerprint,
 )
-from autoreason.artifacts.proposer import MadeProposal, Proposer, ResearchContext, View
+from autoreason.artifacts.proposer import MadeProposal, ProposalInput, Proposer, ResearchContext
 from autoreason.artifacts.research_history import TrialDecided, TrialStatus, figure
 from autoreason.artifacts.research_task import ResearchTask, broken_guard
 from autoreason.errors import Interruption
@@ -208,7 +208,7 @@ class Race:
         other = {number: await measurer.measure_incumbent(incumbent, number) for number in earlier}
         spent = 0
         effect: Effect | None = None
-        ended: tuple[Ending, str] | None = None
+        ended: tuple[TrialEnd, str] | None = None
         for turn in range(rule.evaluations):
             needed = self._needed(plan, turn, other, known)
             spent += 1 + len(needed)
@@ -246,7 +246,7 @@ class Race:
 
     def _failure(
         self, found: Measurement, mine: Mapping[int, Measurement], other: Mapping[int, Measurement]
-    ) -> tuple[Ending, str] | None:
+    ) -> tuple[TrialEnd, str] | None:
         """How a race ends with an evaluation that decides it whatever the difference is."""
         if self._measurer.value(found) is None:
             parts = filter(None, (_WHY.get(found.outcome), found.detail))
@@ -257,7 +257,7 @@ class Race:
             return "dropped", "the incumbent gave no number to compare with"
         return None
 
-    def _decision(self, effect: Effect, noise: Noise, *, last: bool) -> tuple[Ending, str] | None:
+    def _decision(self, effect: Effect, noise: Noise, *, last: bool) -> tuple[TrialEnd, str] | None:
         """How a race ends by the rule; None where it goes on."""
         decision = self._rule.decide(effect, noise, self._research.tolerance)
         if decision == "again":
@@ -268,7 +268,7 @@ class Race:
         kept = decision == "keep"
         return "kept" if kept else "dropped", self._reason(effect, kept)
 
-    def _without_more(self, effect: Effect | None) -> tuple[Ending, str]:
+    def _without_more(self, effect: Effect | None) -> tuple[TrialEnd, str]:
         """How a race ends for which no evaluations are left."""
         assert effect is not None
         kept = (
@@ -484,7 +484,7 @@ class ArtifactSearch:
         place, what = self._tried.get(fingerprint(made.files), (0, ""))
         return f"it was tried before: {what}" if begun < place <= now.decided else ""
 
-    def _view(self, number: int, state: SearchState) -> View:
+    def _view(self, number: int, state: SearchState) -> ProposalInput:
         if self._terms.rule == "independent":
             state = self.states[0]
 
@@ -495,7 +495,7 @@ class ArtifactSearch:
         research, spread = self._research, state.spread(self._measurer)
         mean = mean_of(state.values(self._measurer).values()) * research.sign
         noise = f"varies by {spread:.3g}" if spread else "has not varied so far"
-        return View(
+        return ProposalInput(
             number=number,
             files=state.incumbent.files,
             ledger=self._ledger[: state.decided],

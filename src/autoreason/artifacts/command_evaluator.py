@@ -111,7 +111,7 @@ class CommandEvaluator:
         yield from (gap_in(each, here, "the evaluator") for each in own)
         yield from (gap_in(language_of(path, text), here, path) for path, text in start.items())
 
-    async def take(self, evaluation: Evaluation, items: Sequence[Any], slot: int) -> Measurement:
+    async def execute(self, evaluation: Evaluation, items: Sequence[Any], slot: int) -> Measurement:
         self._write_task()
         folder = Path(tempfile.mkdtemp(prefix="evaluation-", dir=self._folder))
         try:

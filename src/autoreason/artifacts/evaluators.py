@@ -87,7 +87,7 @@ class _Bench:
         for slot in range(parallel):
             self._slots.put_nowait(slot)
 
-    async def take(self, evaluation: Evaluation, items: Sequence[Any], slot: int) -> Measurement:
+    async def execute(self, evaluation: Evaluation, items: Sequence[Any], slot: int) -> Measurement:
         """Measure; `TimeoutError` where that takes too long, other errors where the evaluator cannot be run."""
         raise NotImplementedError
 
@@ -113,7 +113,7 @@ class _Bench:
                 raise InvalidInput(f"there are only {len(pool)} items")
             if evaluation.sealed:
                 opened = saved.record_opening(pool, self.run)
-            found = await self.take(evaluation, [pool[place] for place in evaluation.items], slot)
+            found = await self.execute(evaluation, [pool[at] for at in evaluation.items], slot)
         except TimeoutError:
             found = Measurement(outcome=EvaluationOutcome.TIMEOUT)
         except (OSError, InvalidInput, SubprocessError) as error:
@@ -150,7 +150,7 @@ class CallerEvaluator(_Bench):
         self._evaluate = evaluate
         saved.remove_leftovers(_PREFIX)
 
-    async def take(self, evaluation: Evaluation, items: Sequence[Any], slot: int) -> Measurement:  # noqa: ARG002
+    async def execute(self, evaluation: Evaluation, items: Sequence[Any], slot: int) -> Measurement:  # noqa: ARG002
         return await asyncio.to_thread(self._call, evaluation, list(items))
 
     def _call(self, evaluation: Evaluation, items: list[Any]) -> Measurement:
@@ -217,8 +217,8 @@ class _SavedBench(_Bench):
         shared = self._words.shared_runs(self._start, evaluation.files)
         return replace(found, shared=len(shared))
 
-    async def take(self, evaluation: Evaluation, items: Sequence[Any], slot: int) -> Measurement:
-        return await self._evaluator.take(evaluation, items, slot)
+    async def execute(self, evaluation: Evaluation, items: Sequence[Any], slot: int) -> Measurement:
+        return await self._evaluator.execute(evaluation, items, slot)
 
     async def close(self) -> None:
         await self._evaluator.close()
@@ -262,7 +262,7 @@ class FunctionEvaluator:
         )
         self._sessions: dict[tuple[int, base.ProgramRole], _OpenSession] = {}
 
-    async def take(self, evaluation: Evaluation, items: Sequence[Any], slot: int) -> Measurement:
+    async def execute(self, evaluation: Evaluation, items: Sequence[Any], slot: int) -> Measurement:
         function = saved.function_of(self._source.evaluate)
         assert function is not None
         request = {

@@ -448,7 +448,7 @@ class Knob(Struct, frozen=True, kw_only=True):
         return self.low <= value <= self.high
 
 
-class Observation(Struct, frozen=True, array_like=True):
+class ScoredPoint(Struct, frozen=True, array_like=True):
     """Values of the knobs, and the number that they got; higher is better."""
 
     values: tuple[Value, ...]
@@ -460,7 +460,7 @@ class TuningQuery(Query[tuple[Value, ...]], frozen=True, kw_only=True):
 
     kind = "tuning"
     knobs: tuple[Knob, ...]
-    observations: tuple[Observation, ...] = ()
+    observations: tuple[ScoredPoint, ...] = ()
     seed: int = 0
 
 

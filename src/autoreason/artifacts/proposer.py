@@ -102,7 +102,7 @@ def refusal(
     return f"it was tried before: {earlier}" if earlier else None
 
 
-class View(NamedTuple):
+class ProposalInput(NamedTuple):
     """What a proposal is made from: what was known when it began."""
 
     number: int
@@ -130,7 +130,7 @@ class Proposer:
         self._context = context
         self._research = context.research
 
-    async def propose(self, view: View) -> MadeProposal:
+    async def propose(self, view: ProposalInput) -> MadeProposal:
         """Ask for a change; a reply that cannot be read or applied is sent back once with the reason."""
         key = f"trial/{view.number}"
         guidance = await self._context.ask(GuidanceQuery(key=sub_key(key, "guidance")))
@@ -163,7 +163,7 @@ class Proposer:
             made, fault = self._read(await self._context.ask(request), view)
         return replace(made, reason=fault) if fault else made
 
-    async def _tune(self, view: View) -> MadeProposal | None:
+    async def _tune(self, view: ProposalInput) -> MadeProposal | None:
         """Other values of marked constants, from the optimiser; None where it has none that are new."""
         knobs = tuple(proposals.find_knobs(view.files))
         if not knobs:
@@ -195,7 +195,7 @@ class Proposer:
                 return made
         return None
 
-    def _read(self, reply: Reply, view: View) -> tuple[MadeProposal, str]:
+    def _read(self, reply: Reply, view: ProposalInput) -> tuple[MadeProposal, str]:
         """The proposal in a reply, and what is wrong with its form."""
         made = MadeProposal()
         if reply.outcome is not Outcome.OK:
@@ -259,7 +259,7 @@ def observe(
     trials: Iterable[TrialDecided],
     *,
     higher: bool,
-) -> tuple[proposals.Observation, ...]:
+) -> tuple[proposals.ScoredPoint, ...]:
     """What the trials so far say of these knobs, by a model or by the optimiser."""
     spaces = [knob.space for knob in knobs]
     artifacts = {0: start}
@@ -272,5 +272,5 @@ def observe(
         if trial.values and [knob.space for knob in theirs] == spaces:
             score = sum(trial.values) / len(trial.values)
             values = tuple(knob.value for knob in theirs)
-            found.append(proposals.Observation(values, score if higher else -score))
+            found.append(proposals.ScoredPoint(values, score if higher else -score))
     return tuple(found[-_MAX_OBSERVATIONS:])

@@ -164,7 +164,7 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
         return sections
 
     def _end_chart(self, found: EndResult) -> charts.Chart:
-        verdict: charts.Verdict = "good" if self.claimed else "bad" if found.worse else ""
+        verdict: charts.ChartVerdict = "good" if self.claimed else "bad" if found.worse else ""
         gain = show_gain(found.gain, found.low, found.high)
         said = {"good": "a gain is shown", "bad": "worse than the start", "": "no gain is shown"}
         if found.deterministic:
@@ -175,7 +175,7 @@ class ResearchReport(Report, Struct, frozen=True, kw_only=True):
         fall = f"a fall in {self.metric} counts as a gain; " if self.better == "lower" else ""
         return charts.interval_chart(
             "Result against start",
-            [charts.Interval(f"result, on {place}", estimate, f"{gain}: {said[verdict]}", verdict)],
+            [charts.ChartRow(f"result, on {place}", estimate, f"{gain}: {said[verdict]}", verdict)],
             sides=("the start is ahead", "the result is ahead"),
             middle=0.0,
             scale=None,

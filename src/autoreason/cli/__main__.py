@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 import click
 
-from autoreason.cli.command import Answer, print_message
+from autoreason.cli.command import Output, print_message
 from autoreason.errors import (
     AutoreasonError,
     InvalidInput,
@@ -126,7 +126,7 @@ def _show_result(found: Any, values: dict[str, Any]) -> int:
     """Show what a command returned, or drive the run that it prepared; the exit status."""
     if found is None or isinstance(found, int):
         return found or 0
-    if isinstance(found, Answer):
+    if isinstance(found, Output):
         from autoreason.cli.outcome import show_answer
 
         show_answer(found)

@@ -108,7 +108,7 @@ def open_journal(url: str | None) -> Journal:
 # ---- what becomes of what a command finds ------------------------------------------------------
 
 
-class Answer(NamedTuple):
+class Output(NamedTuple):
     """What a command found that is not a report: a value for programs, lines for people."""
 
     value: Any

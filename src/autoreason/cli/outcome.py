@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from autoreason.artifacts.artifact import Changes
-    from autoreason.cli.command import Answer
+    from autoreason.cli.command import Output
     from autoreason.report.report import Report
     from autoreason.run.prepared import PreparedRun
     from autoreason.run.research import MeasuredStart
@@ -83,7 +83,7 @@ def print_json(value: Any) -> None:
     sys.stdout.flush()
 
 
-def show_answer(answer: Answer) -> None:
+def show_answer(answer: Output) -> None:
     if shared("as_json"):
         print_json(answer.value)
         return
@@ -202,7 +202,7 @@ def preview(prepared: PreparedRun[Any], measured: MeasuredStart | None = None) -
 # ---- the end of a run --------------------------------------------------------------------------
 
 
-class Ending(NamedTuple):
+class Handover(NamedTuple):
     """What a run hands over when it ends or pauses, and what there is to say of that."""
 
     status: int
@@ -226,7 +226,7 @@ def end_run(result: Result, options: OutputOptions, console: Console | None) -> 
             print_message(f"autoreason: not solved: {unsolved}")
         return UNSOLVED if unsolved else 0
     if result.status == "waiting":
-        ending = Ending(0, None, result.conclusion)
+        ending = Handover(0, None, result.conclusion)
     elif story.writes == "files":
         ending = _end_files(cast("ResearchResult", result), options)
     elif story.writes == "programs":
@@ -288,7 +288,7 @@ def _explain_failure(result: Result, where: str) -> Iterator[None]:
         raise AutoreasonError(f"{why}; the result is kept, see `autoreason {see}`") from None
 
 
-def _end_text(result: Result, options: OutputOptions) -> Ending:
+def _end_text(result: Result, options: OutputOptions) -> Handover:
     status = EXIT[result.status]
     text = result.story.output if status in USABLE else None
     problem = f"{result.conclusion}; {how_to_go_on(result.run, result.story)}" if status else ""
@@ -300,10 +300,10 @@ def _end_text(result: Result, options: OutputOptions) -> Ending:
     story, notes = result.story, list[str]()
     if story.settings and story.task and result.finished:
         notes = find_experience(result.journal, story.settings, story.task, story.text)
-    return Ending(status, text, problem, notes)
+    return Handover(status, text, problem, notes)
 
 
-def _end_program(solution: Solution, options: OutputOptions) -> Ending:
+def _end_program(solution: Solution, options: OutputOptions) -> Handover:
     program, notes, problem = solution.story.text or None, [], ""
     if not solution.finished:
         again = f" -o {options.output}" if options.output else ""
@@ -317,10 +317,10 @@ def _end_program(solution: Solution, options: OutputOptions) -> Ending:
         problem = f"not solved: {solution.unsolved}"
     where = " · solution on standard output" if program and not options.output else ""
     status = UNSOLVED if solution.unsolved else EXIT[solution.status]
-    return Ending(status, program, problem, notes, where)
+    return Handover(status, program, problem, notes, where)
 
 
-def _end_files(result: ResearchResult, options: OutputOptions) -> Ending:
+def _end_files(result: ResearchResult, options: OutputOptions) -> Handover:
     status, notes = EXIT[result.status], []
     usable = status in USABLE and not result.behind
     claimed = result.improved or result.status == "accepted"
@@ -340,7 +340,7 @@ def _end_files(result: ResearchResult, options: OutputOptions) -> Ending:
             notes.append(f"`autoreason resume` will write the files to {options.output}")
             problem = f"{problem}; {notes[-1]}"
     text = result.patch if usable and result.patch else None
-    return Ending(status or (0 if claimed else NO_GAIN), text, problem, notes)
+    return Handover(status or (0 if claimed else NO_GAIN), text, problem, notes)
 
 
 def _write_files(changes: Changes, folder: Path) -> None:

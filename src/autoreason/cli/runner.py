@@ -48,11 +48,11 @@ _TREATED_AS_TERMINALS = {"FORCE_COLOR", "TTY_COMPATIBLE"}
 _READ_EVERY = 0.5
 _PAGE = 5_000
 
-Rows = list[tuple[str, str]]
+LabelledRows = list[tuple[str, str]]
 """Labels and what they say."""
 Drive = Callable[..., Coroutine[Any, Any, Result]]
 """Drives a run to its end; takes the hooks of a run."""
-End = Callable[[Result, OutputOptions, "Console | None"], int]
+Finish = Callable[[Result, OutputOptions, "Console | None"], int]
 """Hands over what a run came to; returns the exit status."""
 
 
@@ -74,7 +74,7 @@ def start_run(
     values: dict[str, Any],
     notes: list[str] | None = None,
     live: Live | None = None,
-    rows: Rows | None = None,
+    rows: LabelledRows | None = None,
 ) -> int:
     """Drive a new run to its end, with `notes` and `rows` first, to which `drive` may add; the exit status."""
     require_weights(prepared)
@@ -87,7 +87,7 @@ def start_run(
     return drive_run(drive, output, rows=rows, notes=notes, sent=sent, live=live)
 
 
-def announce_run(prepared: PreparedRun[Any], values: dict[str, Any]) -> Rows:
+def announce_run(prepared: PreparedRun[Any], values: dict[str, Any]) -> LabelledRows:
     """Its model, its limits and what to expect; nothing where nothing is shown."""
     if OutputOptions.of(values).quiet:
         return []
@@ -188,7 +188,7 @@ def drive_run(
     sent: Sequence[str] = (),
     live: Live | None = None,
     known: int = 0,
-    end: End = outcome.end_run,
+    end: Finish = outcome.end_run,
 ) -> int:
     """Drive a run to its end and show it; `sent` is shown even where all else is quiet. The exit status."""
     console = None

@@ -59,7 +59,7 @@ class Allowance:
         self._pass_start = Decimal(0)
         self._max_pass = Decimal(0)
 
-    def take(self, reply: Reply) -> None:
+    def charge(self, reply: Reply) -> None:
         """Count one reply."""
         self.total = self.total.plus(reply)
 
@@ -122,7 +122,7 @@ def boundary(seed: int, purpose: str, *texts: str, attempt: int = 0) -> str:
 
 T = TypeVar("T")
 Emit = Callable[[AnyEvent], None]
-Work = Callable[[Emit], Coroutine[Any, Any, T]]
+_EmittingWork = Callable[[Emit], Coroutine[Any, Any, T]]
 
 
 async def use_in_order(work: list[Coroutine[Any, Any, T]], use: Callable[[T], object]) -> None:
@@ -174,20 +174,20 @@ class _EventBuffer:
         self._waiting = None
 
 
-async def side_by_side(emit: Emit, works: Sequence[Work[T]]) -> list[T]:
+async def side_by_side(emit: Emit, works: Sequence[_EmittingWork[T]]) -> list[T]:
     """All at once; their events come in the order of the works, whichever reply came first."""
     buffers = [_EventBuffer(emit) for _ in works]
     results: list[T] = []
     if buffers:
         buffers[0].open()
 
-    def take(result: T) -> None:
+    def collect(result: T) -> None:
         results.append(result)
         if len(results) < len(buffers):
             buffers[len(results)].open()
 
     begun = [work(buffer.emit) for work, buffer in zip(works, buffers, strict=True)]
-    await use_in_order(begun, take)
+    await use_in_order(begun, collect)
     return results
 
 
@@ -408,7 +408,7 @@ def counting(ask: Ask, allowance: Allowance) -> Ask:
     async def ask_and_count(request: Request | Query[Any]) -> Any:
         answer = await ask(request)
         if isinstance(answer, Reply):
-            allowance.take(answer)
+            allowance.charge(answer)
         return answer
 
     return ask_and_count

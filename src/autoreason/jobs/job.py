@@ -147,7 +147,7 @@ def own_options(settings: Settings, kind: type[Options]) -> Options:
     return make_struct(kind, job.strategy_options, f"{job.strategy}: ", strict=False)
 
 
-Kind = TypeVar("Kind", bound=Job)
+J = TypeVar("J", bound=Job)
 
 
 def check_job(task: Task, settings: Settings, kind: type[Job]) -> None:
@@ -171,7 +171,7 @@ def plan_calls(kind: type[Job], settings: Settings) -> Plans | None:
     return low, likely, high
 
 
-def build_job(kind: type[Kind], context: JobContext) -> Kind:
+def build_job(kind: type[J], context: JobContext) -> J:
     name = context.settings.job.name
     with user_code_errors(kind, name):
         job = kind(context)

@@ -1,7 +1,6 @@
 """What happened: the durable record of every run, in one SQLite file or on a PostgreSQL server."""
 
 from autoreason.journal.codec import (
-    Command,
     CommandKind,
     PendingRequest,
     Question,
@@ -10,13 +9,13 @@ from autoreason.journal.codec import (
     RecordedEvent,
     RecordedTime,
     ReplyText,
+    RunCommand,
     RunRow,
 )
 from autoreason.journal.journal import Journal
 from autoreason.journal.store import LockOwner
 
 __all__ = [
-    "Command",
     "CommandKind",
     "Journal",
     "LockOwner",
@@ -27,5 +26,6 @@ __all__ = [
     "RecordedEvent",
     "RecordedTime",
     "ReplyText",
+    "RunCommand",
     "RunRow",
 ]

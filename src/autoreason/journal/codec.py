@@ -222,7 +222,7 @@ class RecordedCall(NamedTuple):
     reply: Reply
 
 
-class Command(NamedTuple):
+class RunCommand(NamedTuple):
     id: int
     kind: CommandKind
     text: str

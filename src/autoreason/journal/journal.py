@@ -571,7 +571,7 @@ class Journal:
 
     def pending_commands(
         self, run: str, kinds: Collection[codec.CommandKind] = _ALL_COMMANDS
-    ) -> list[codec.Command]:
+    ) -> list[codec.RunCommand]:
         return self._with_reader(lambda connection: writer.pending(connection, run, kinds))
 
     def runs_with_commands(self) -> frozenset[str]:
@@ -584,7 +584,7 @@ class Journal:
 
     def take_command(
         self, run: str, kinds: Collection[codec.CommandKind] = ("stop", "accept"), by: str = "run"
-    ) -> codec.Command | None:
+    ) -> codec.RunCommand | None:
         """Take the last of these commands, once; earlier ones of these kinds are marked as taken, too."""
         # Called before every request: reading is cheap, and there is rarely a command.
         if not self.pending_commands(run, kinds):

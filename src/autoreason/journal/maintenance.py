@@ -14,7 +14,7 @@ from autoreason.files import Place
 from autoreason.journal import sql, sqlite
 from autoreason.journal.journal import Journal, open_store
 from autoreason.journal.run_names import owning_run, suite_name
-from autoreason.journal.store import Connection, Row, Source, Store, damage_error, journal_errors
+from autoreason.journal.store import Connection, DbRow, Source, Store, damage_error, journal_errors
 from autoreason.journal.writer import Writer, delete_run
 
 OnProgress = Callable[[str, int, int], None]
@@ -243,7 +243,7 @@ class _Transfer:
 _INSERTS = (sql.INSERT_RUN, *sql.INSERT.values())
 
 
-def _record(side: _Side, run: str) -> list[list[Row]]:
+def _record(side: _Side, run: str) -> list[list[DbRow]]:
     """Everything recorded of a run, in the order of `_INSERTS`, whatever it is stored in."""
     with journal_errors(side.store, run):
         statements = (sql.RUN_ROW, *map(sql.rows_of, sql.INSERT))

@@ -310,19 +310,19 @@ class PostgresConnection(SharedTexts):
     again carefully: each change waits for its statements, and is undone alone if it fails.
     """
 
-    def __init__(self, raw: psycopg.Connection[store.Row], patience: float) -> None:
+    def __init__(self, raw: psycopg.Connection[store.DbRow], patience: float) -> None:
         super().__init__()
         self._raw = raw
         self._patience = patience
         self._pipeline: AbstractContextManager[psycopg.Pipeline] | None = None
         self._careful = False
-        self._rows: dict[str, list[store.Row]] = {}
+        self._rows: dict[str, list[store.DbRow]] = {}
         """New in this transaction, by the statement that inserts them; sent before it is committed."""
-        self._unlocks: list[store.Row] = []
+        self._unlocks: list[store.DbRow] = []
         """Locks to release when this transaction has ended."""
-        self._locking: list[tuple[store.Row, psycopg.Cursor[store.Row]]] = []
+        self._locking: list[tuple[store.DbRow, psycopg.Cursor[store.DbRow]]] = []
         """Locks that this transaction asks for."""
-        self._locks: dict[int, store.Row] = {}
+        self._locks: dict[int, store.DbRow] = {}
         self._writer = self._batch = 0
         self.reopen: Callable[[], PostgresConnection] | None = None
         """Opens another session in place of one that was lost."""
@@ -350,9 +350,9 @@ class PostgresConnection(SharedTexts):
     def identify(self, reopen: Callable[[], PostgresConnection]) -> None:
         """Note every commit under a number, which this session has locked."""
         self._writer, self.reopen = randbits(62), reopen
-        self._take(self._writer)
+        self._try_lock(self._writer)
 
-    def _take(self, key: int) -> bool:
+    def _try_lock(self, key: int) -> bool:
         ((taken,),) = self.send(_TRY_LOCK, (key,)).fetchall()
         return bool(taken)
 
@@ -384,13 +384,13 @@ class PostgresConnection(SharedTexts):
     def _take_over(self, other: PostgresConnection) -> bool:
         """Go on in this session, with the same locks."""
         # Until the lost session has ended, the server works on what it was sent.
-        if self._writer and not other._take(self._writer):
+        if self._writer and not other._try_lock(self._writer):
             raise psycopg.OperationalError("the server has not noticed yet that it was lost")
         if marked := other.send(_MARKED, (self._writer, self._batch)).fetchall():
             self._note_locks()
         for run, key, owner in self._locks.values():
             # Another process may have had it until this moment.
-            if not (other._take(key) and other.send(_IS_OWNER, (run, owner)).fetchall()):
+            if not (other._try_lock(key) and other.send(_IS_OWNER, (run, owner)).fetchall()):
                 self._taken = RunLocked(
                     f"another process went on with {run} while the connection was lost; wait for it"
                 )
@@ -398,7 +398,7 @@ class PostgresConnection(SharedTexts):
         self._raw, other._raw = other._raw, self._raw
         return bool(marked)
 
-    def execute(self, statement: str, values: Sequence[Any] = (), /) -> psycopg.Cursor[store.Row]:
+    def execute(self, statement: str, values: Sequence[Any] = (), /) -> psycopg.Cursor[store.DbRow]:
         if statement == _UNLOCK_AT_END:
             self._unlocks.append(tuple(values))
             return self._nothing
@@ -413,10 +413,10 @@ class PostgresConnection(SharedTexts):
             self._locking.append((tuple(values), cursor))
         return cursor
 
-    def send(self, statement: str, values: Sequence[Any] = ()) -> psycopg.Cursor[store.Row]:
+    def send(self, statement: str, values: Sequence[Any] = ()) -> psycopg.Cursor[store.DbRow]:
         return self._raw.execute(statement, values or None)
 
-    def executemany(self, statement: str, rows: Iterable[store.Row], /) -> None:
+    def executemany(self, statement: str, rows: Iterable[store.DbRow], /) -> None:
         for row in rows:
             self.execute(statement, row)
 
@@ -510,7 +510,7 @@ class PostgresConnection(SharedTexts):
             self.roll_back()
             raise
 
-    def violation(self, error: Exception) -> store.Violation | None:
+    def violation(self, error: Exception) -> store.KeyViolation | None:
         match error:
             case psycopg.errors.ForeignKeyViolation():
                 return "unknown run"

@@ -140,7 +140,7 @@ class SqliteConnection(SharedTexts, sqlite3.Connection):
     def touch(self, at: str, runs: Collection[str]) -> None:
         self.executemany(sql.TOUCH_RUN, [(at, run) for run in runs])
 
-    def violation(self, error: Exception) -> store.Violation | None:
+    def violation(self, error: Exception) -> store.KeyViolation | None:
         match error:
             case sqlite3.IntegrityError(sqlite_errorcode=sqlite3.SQLITE_CONSTRAINT_FOREIGNKEY):
                 return "unknown run"

@@ -19,8 +19,8 @@ from autoreason.files import Place, hide_password
 from autoreason.journal.run_names import owning_run
 
 T = TypeVar("T")
-Row = tuple[Any, ...]
-Violation = Literal["unknown run", "duplicate"]
+DbRow = tuple[Any, ...]
+KeyViolation = Literal["unknown run", "duplicate"]
 NAME_ANOTHER = "name another as `journal` or in AUTOREASON_JOURNAL"
 _MAX_DETAIL = 100
 """Characters of a decoder's message that are shown; it may quote the record."""
@@ -49,7 +49,7 @@ class Connection(Closable, Protocol):
         """What `execute` raises where a row breaks a rule of its table."""
 
     def execute(self, statement: str, values: Sequence[Any] = ..., /) -> Rows: ...
-    def executemany(self, statement: str, rows: Iterable[Row], /) -> Any: ...
+    def executemany(self, statement: str, rows: Iterable[DbRow], /) -> Any: ...
 
     @property
     def lost(self) -> bool:
@@ -69,8 +69,8 @@ class Connection(Closable, Protocol):
         """Store the long texts of JSON that was cut; returns what to write in its place."""
 
     def forget(self, run: str | None = None) -> None: ...
-    def fill(self, run: str, rows: list[Row]) -> list[Row]: ...
-    def violation(self, error: Exception) -> Violation | None: ...
+    def fill(self, run: str, rows: list[DbRow]) -> list[DbRow]: ...
+    def violation(self, error: Exception) -> KeyViolation | None: ...
     def damages(self) -> list[str]: ...
     def shrink(self) -> None: ...
 
@@ -80,7 +80,7 @@ Change = Callable[[Connection], T]
 
 It may raise an AutoreasonError as long as it has written nothing; other changes are committed.
 """
-Read = Callable[[str, tuple[Any, ...]], list[Row]]
+Read = Callable[[str, tuple[Any, ...]], list[DbRow]]
 """Rows of a statement, through an open reader."""
 Commit = Callable[[Change[Any]], Awaitable[Any]]
 """Writes a change, through an open writer, and waits until it is on the disk."""

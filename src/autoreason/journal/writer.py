@@ -20,9 +20,9 @@ from autoreason.errors import (
     WritingFailed,
 )
 from autoreason.exchange import GuidanceQuery, Request
-from autoreason.journal import sql
-from autoreason.journal.codec import Command, CommandKind, Question, answer_row, now, question_row
-from autoreason.journal.store import Change, Connection, Repeat, Row, Store, closed_error
+from autoreason.journal import codec, sql
+from autoreason.journal.codec import CommandKind, Question, RunCommand, answer_row, question_row
+from autoreason.journal.store import Change, Connection, DbRow, Repeat, Store, closed_error
 
 if TYPE_CHECKING:
     import asyncio
@@ -117,14 +117,14 @@ class Writer:
     def _write(self) -> None:
         running = True
         while running:
-            batch, running = self._take()
+            batch, running = self._next_batch()
             if batch or self._connection.lost:
                 self._commit(batch)
                 self._wake(batch)
         with suppress(self._store.Error):
             self._connection.close()
 
-    def _take(self) -> tuple[list[_Work], bool]:
+    def _next_batch(self) -> tuple[list[_Work], bool]:
         """Everything queued, and whether more may come."""
         with self._bell:
             if not self._bell.wait_for(lambda: self._queue or self._closed, timeout=_IDLE_CHECK):
@@ -173,7 +173,7 @@ class Writer:
         if second != self._second:
             self._second, self._touched, self._many = second, set(), len(self._touched) >= _MANY
         if written := runs - self._touched if len(batch) >= _LARGE else runs:
-            connection.touch(now(), written)
+            connection.touch(codec.now(), written)
         connection.commit()
         self._touched |= runs
 
@@ -220,7 +220,7 @@ def _copy(error: AutoreasonError) -> AutoreasonError:
 # Changes, each a function that is run in the writer's transaction.
 
 
-def begin_run(row: Row, first_event: Row) -> Change[None]:
+def begin_run(row: DbRow, first_event: DbRow) -> Change[None]:
 
     def change(connection: Connection) -> None:
         try:
@@ -244,12 +244,12 @@ def delete_run(run: str) -> Change[None]:
     return change
 
 
-def add_event(row: Row) -> Change[None]:
+def add_event(row: DbRow) -> Change[None]:
     taken = f"event {row[1]} of {row[0]} was written by another process; lock the run to write"
     return insert("events", row, JournalError(taken))
 
 
-def add_reply(row: Row) -> Change[None]:
+def add_reply(row: DbRow) -> Change[None]:
     """A reply; a second one under the same key is refused."""
     paid = f"{row[0]} has a reply to {row[1]} already; nothing is paid for twice"
     return insert("replies", row, ReplayMismatch(paid))
@@ -296,9 +296,9 @@ def change_question(
     return change
 
 
-def take_commands(run: str, kinds: Collection[CommandKind], by: str) -> Change[Command | None]:
+def take_commands(run: str, kinds: Collection[CommandKind], by: str) -> Change[RunCommand | None]:
 
-    def change(connection: Connection) -> Command | None:
+    def change(connection: Connection) -> RunCommand | None:
         commands = pending(connection, run, kinds)
         _mark_taken(connection, commands, by)
         return commands[-1] if commands else None
@@ -306,19 +306,19 @@ def take_commands(run: str, kinds: Collection[CommandKind], by: str) -> Change[C
     return change
 
 
-def pending(connection: Connection, run: str, kinds: Collection[CommandKind]) -> list[Command]:
+def pending(connection: Connection, run: str, kinds: Collection[CommandKind]) -> list[RunCommand]:
     return [
-        Command(number, kind, text, datetime.fromisoformat(at))
+        RunCommand(number, kind, text, datetime.fromisoformat(at))
         for number, kind, text, at in connection.execute(sql.PENDING, (run,))
         if kind in kinds
     ]
 
 
-def _mark_taken(connection: Connection, commands: list[Command], by: str) -> None:
+def _mark_taken(connection: Connection, commands: list[RunCommand], by: str) -> None:
     connection.executemany(sql.MARK_TAKEN, [(by, command.id) for command in commands])
 
 
-def insert(table: str, row: Row, duplicate: AutoreasonError | None = None) -> Change[None]:
+def insert(table: str, row: DbRow, duplicate: AutoreasonError | None = None) -> Change[None]:
     def change(connection: Connection) -> None:
         try:
             values = [
@@ -337,9 +337,9 @@ def insert(table: str, row: Row, duplicate: AutoreasonError | None = None) -> Ch
     return change
 
 
-Rows = dict[str, dict[str, str]]
+HeldRows = dict[str, dict[str, str]]
 """By account and holder, what is held."""
-Decide = Callable[[Rows, float], T]
+Decide = Callable[[HeldRows, float], T]
 """Reads rows, changes them in place and returns something, given the time on the clock that all workers share."""
 
 
@@ -357,7 +357,7 @@ class LeaseTable:
             time = connection.execute(sql.LEASE_TIME)
             rows = connection.execute(sql.LEASES, (listed,))
             ((now,),) = time.fetchall()
-            before: Rows = {account: {} for account in accounts}
+            before: HeldRows = {account: {} for account in accounts}
             for account, holder, held in rows.fetchall():
                 before[account][holder] = held
             after = deepcopy(before)

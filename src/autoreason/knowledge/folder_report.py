@@ -22,7 +22,7 @@ from autoreason.knowledge.predictor import find_testable
 from autoreason.knowledge.standing import MIN_GROUPS, Standing, find_standings
 from autoreason.knowledge.words import lines_to_models
 from autoreason.knowledge_records import Record, RecordedOutcome, RecordKind
-from autoreason.report.charts import Chart, Interval, interval_chart
+from autoreason.report.charts import Chart, ChartRow, interval_chart
 from autoreason.report.numbers import count, listed, shorten, signed
 from autoreason.report.report import Report, Section, report_page
 from autoreason.report.table import Column, Table, figures, words
@@ -377,7 +377,7 @@ def _chart(group: RankedGroup) -> Chart:
         group.ends, group.rows(), strict=True
     ):
         said = f"{result}; adjusted for luck {adjusted}, {lift} against its group"
-        rows.append(Interval(f"{end}: {text}", each.seen, said))
+        rows.append(ChartRow(f"{end}: {text}", each.seen, said))
     off = f"the line how far it can be off (95 % for all {group.texts:,} texts of the group)"
     return interval_chart(
         group.title,

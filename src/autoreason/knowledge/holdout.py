@@ -20,11 +20,11 @@ from msgspec.structs import replace
 
 from autoreason.fields import check_call
 from autoreason.knowledge.folder import read_folder
-from autoreason.knowledge.index import Index, Query, find_neighbours
+from autoreason.knowledge.index import Index, SearchQuery, find_neighbours
 from autoreason.knowledge.predictor import (
     FittedPredictor,
     Predictor,
-    Scores,
+    TextScores,
     comparable_rows,
     find_testable,
 )
@@ -38,7 +38,7 @@ from autoreason.stats.shares import clustered_share, group_values, student_t
 from autoreason.stats.sums import flips, resampled_mean, unlike_chance
 
 _FILE = ".tests.jsonl"
-Verdict = Literal["helps", "harms", "worse", "not shown", "too few"]
+KnowledgeVerdict = Literal["helps", "harms", "worse", "not shown", "too few"]
 """Of judges and predictors; *worse* is a predictor that knows less than length does."""
 _USUAL, _STRENGTH = 0.6, 50
 """What judges are taken for before they are tested: right so often, as if on so many groups."""
@@ -53,7 +53,7 @@ class TestResult(Struct, frozen=True, kw_only=True):
 
     judge: str
     """Its address; or the name of a predictor."""
-    verdict: Verdict
+    verdict: KnowledgeVerdict
     pairs: int
     when: str
     run: str = ""
@@ -148,7 +148,7 @@ _TOO_GOOD = 0.52
 """What shuffled outcomes should not reach."""
 
 
-class Answer(NamedTuple):
+class PairAnswer(NamedTuple):
     """How one pair was answered: 1 right, 0 wrong, 0.5 where both texts are the same to a predictor."""
 
     pair: Pair
@@ -164,7 +164,7 @@ class PredictorTest(Report):
 
     heading: ClassVar[str] = "Does this knowledge help?"
     predictor: PredictorName
-    verdict: Verdict
+    verdict: KnowledgeVerdict
     pairs: int
     groups: int
     right: Estimate
@@ -315,7 +315,7 @@ def measure_predictor(
     past = _Past(records)
     own = past.predictor(predictor)
     shuffled = [past.predictor(predictor, draw) for draw in range(_DRAWS.get(predictor, 0))]
-    answers: list[Answer] = []
+    answers: list[PairAnswer] = []
     for done, pair in enumerate(pairs):
         if on_progress:
             on_progress(done, len(pairs))
@@ -323,12 +323,12 @@ def measure_predictor(
         for draw, each in enumerate(shuffled):
             right = _answer(each, pair)
             placebo[draw, each.fit if isinstance(each, FittedPredictor) else 0] = right
-        answers.append(Answer(pair, _answer(own, pair), placebo, _answer(_length, pair)))
+        answers.append(PairAnswer(pair, _answer(own, pair), placebo, _answer(_length, pair)))
     return summarize(predictor, answers, found)
 
 
 def summarize(
-    predictor: PredictorName, answers: Sequence[Answer], found: FoundPairs
+    predictor: PredictorName, answers: Sequence[PairAnswer], found: FoundPairs
 ) -> PredictorTest:
     """What answers come to; those of one group hang together."""
     alone = predictor == "length"
@@ -342,7 +342,7 @@ def summarize(
     shuffles = group_values(item for each in answers for item in each.placebo.items())
     gain = sum(map(sum, against))
     p_value = unlike_chance(flips(map(sum, against)), gain) if against else 1.0
-    verdict: Verdict = "not shown"
+    verdict: KnowledgeVerdict = "not shown"
     if len(answers) < MIN_PAIRS or len(against) < MIN_GROUPS:
         verdict = "too few"
     elif right.high is not None and right.high < 0.5:
@@ -380,7 +380,7 @@ class _Past:
         index = Index.of_rows(self._rows)
 
         @cache
-        def find_nearest(query: Query) -> list[str]:
+        def find_nearest(query: SearchQuery) -> list[str]:
             found = find_neighbours(index, query, max_postings=_MAX_POSTINGS)
             return [each.record.id for each in islice(found, NEIGHBOURS)]
 
@@ -389,7 +389,7 @@ class _Past:
     def predictor(self, name: PredictorName, draw: int | None = None) -> Predictor:
         """The predictor of that name; with a draw, of shuffled outcomes, and other ones in every regression."""
 
-        def scores_of(fit: int) -> Scores:
+        def scores_of(fit: int) -> TextScores:
             return self.scores if draw is None else self._shuffle(f"{draw} {fit}")
 
         if name == "length":
@@ -398,7 +398,7 @@ class _Past:
             return FittedPredictor(name, self._rows, scores_of)
         scores = scores_of(0)
 
-        def mean_of_nearest(query: Query) -> float:
+        def mean_of_nearest(query: SearchQuery) -> float:
             """The mean of the nearest; where none is near, that of all texts."""
             found = [scores[each] for each in self._find_nearest(query)]
             return fmean(found) if found else 0.0
@@ -418,13 +418,13 @@ class _Past:
         return scores
 
 
-def _length(query: Query) -> float:
+def _length(query: SearchQuery) -> float:
     """The longer text does better."""
     return float(len(query.text))
 
 
 def _answer(predictor: Predictor, pair: Pair) -> float:
-    about = Query("", pair.group, pair.when, private=True, to_models=True)
+    about = SearchQuery("", pair.group, pair.when, private=True, to_models=True)
     texts = (pair.better.text, pair.worse.text)
     better, worse = (predictor(about._replace(text=text)) for text in texts)
     return 0.5 if better == worse else float(better > worse)

@@ -66,7 +66,7 @@ CREATE INDEX to_models ON records (row) WHERE to_models;
 """
 
 
-Row = tuple[Record, Standing | None]
+IndexRow = tuple[Record, Standing | None]
 
 
 class IndexedRecord(NamedTuple):
@@ -106,7 +106,7 @@ class Index:
         return cls(connection, str(folder), content.digest)
 
     @classmethod
-    def of_rows(cls, rows: Sequence[Row]) -> Self:
+    def of_rows(cls, rows: Sequence[IndexRow]) -> Self:
         connection = _connect(":memory:")
         _fill(connection, rows)
         return cls(connection, "", "")
@@ -249,7 +249,7 @@ def _build_file(place: Path, content: KnowledgeFolder) -> None:
         draft.unlink(missing_ok=True)
 
 
-def with_standings(records: Sequence[Record]) -> list[Row]:
+def with_standings(records: Sequence[Record]) -> list[IndexRow]:
     """Every record with how it did, by the first metric in which there is another of its group."""
     standings: dict[tuple[str, str], Standing] = {}
     for record, standing in find_standings(records):
@@ -266,7 +266,7 @@ def _fill_from(connection: sqlite3.Connection, content: KnowledgeFolder) -> None
     connection.commit()
 
 
-def _fill(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
+def _fill(connection: sqlite3.Connection, rows: Sequence[IndexRow]) -> None:
     connection.executescript(_SCHEMA)
     # In the order of their dates, so that all earlier records are a range of rows.
     ordered = sorted(rows, key=lambda each: (each[0].when or _LAST_DAY, each[0].id))
@@ -304,7 +304,7 @@ _FEW_WORDS = 5
 _VERDICT = 1e-9
 
 
-class Query(NamedTuple):
+class SearchQuery(NamedTuple):
     """What is looked for, and what must not be found."""
 
     text: str
@@ -330,7 +330,7 @@ class Retrieved(NamedTuple):
 
 def find_neighbours(
     index: Index,
-    query: Query,
+    query: SearchQuery,
     left_out: Counter[str] | None = None,
     *,
     max_postings: int = MAX_POSTINGS,
@@ -342,7 +342,7 @@ def find_neighbours(
 
 
 def _admit(
-    found: Iterator[IndexedRecord], query: Query, left_out: Counter[str] | None = None
+    found: Iterator[IndexedRecord], query: SearchQuery, left_out: Counter[str] | None = None
 ) -> Iterator[IndexedRecord]:
     texts: set[str] = set()
     for each in found:
@@ -362,7 +362,7 @@ def _admit(
         yield each
 
 
-def gives_away(record: Record, query: Query) -> str:
+def gives_away(record: Record, query: SearchQuery) -> str:
     """Why a record says too much about a query's text; empty where it does not."""
     if query.group and record.group == query.group:
         return "same group"
@@ -377,7 +377,7 @@ def gives_away(record: Record, query: Query) -> str:
     return "too similar" if similar or contained else ""
 
 
-def retrieve(index: Index, query: Query, *, for_judges: bool = True) -> Retrieved:
+def retrieve(index: Index, query: SearchQuery, *, for_judges: bool = True) -> Retrieved:
     """Two short lists each for critics and for judges, who are shown different texts; or all for critics."""
     similar: Counter[str] = Counter()
     halves: list[list[IndexedRecord]] = [[], []] if for_judges else [[]]
@@ -405,7 +405,7 @@ def retrieve(index: Index, query: Query, *, for_judges: bool = True) -> Retrieve
     return Retrieved(critic, judges, left_out, unlike)
 
 
-def choose_knowledge(index: Index, query: Query, *, for_judges: bool = True) -> Knowledge:
+def choose_knowledge(index: Index, query: SearchQuery, *, for_judges: bool = True) -> Knowledge:
     """What a run shows of a folder: facts and style near a brief, and outcomes for critics and for judges."""
     found = retrieve(index, query, for_judges=for_judges)
     return Knowledge(
@@ -484,7 +484,7 @@ def _choose(found: Sequence[IndexedRecord], near: Collection[str]) -> ShownOutco
     )
 
 
-def _choose_quoted(index: Index, query: Query, kind: RecordKind) -> tuple[ShownRecord, ...]:
+def _choose_quoted(index: Index, query: SearchQuery, kind: RecordKind) -> tuple[ShownRecord, ...]:
     """Facts or lines of style, the nearest first, then the others."""
     if not index.count("kind = ?", kind):
         return ()
@@ -494,7 +494,7 @@ def _choose_quoted(index: Index, query: Query, kind: RecordKind) -> tuple[ShownR
     return tuple(map(show, islice(_admit(found, anything), _MAX_FACTS)))
 
 
-def _count_left_out(index: Index, query: Query, similar: int) -> dict[str, int]:
+def _count_left_out(index: Index, query: SearchQuery, similar: int) -> dict[str, int]:
     found = {
         "private": 0 if query.private else index.count("private"),
         "addresses a model": 0 if query.to_models else index.count("to_models"),

@@ -16,7 +16,7 @@ from msgspec import Struct
 from autoreason.errors import InvalidInput
 from autoreason.files import data_folder, write_atomically
 from autoreason.knowledge.columns import is_earlier
-from autoreason.knowledge.index import Query, Row
+from autoreason.knowledge.index import IndexRow, SearchQuery
 from autoreason.knowledge.standing import (
     MIN_KNOWN,
     FoundPairs,
@@ -160,13 +160,13 @@ _GROWTH = 1.2
 """It is fitted again when there are so many times as many records."""
 _FOLDS = 10
 
-Scores = Mapping[str, float]
+TextScores = Mapping[str, float]
 """How well texts did in their groups, by the ids of their records."""
 
 
-def comparable_rows(records: Iterable[Record]) -> list[Row]:
+def comparable_rows(records: Iterable[Record]) -> list[IndexRow]:
     """What predictors may know: every text that can be compared with others of its group, and was not picked."""
-    by_text: dict[tuple[str, str], Row] = {}
+    by_text: dict[tuple[str, str], IndexRow] = {}
     for record, standing in find_standings(each for each in records if each.chosen != "picked"):
         if standing.size > 1:
             by_text.setdefault((record.group, record.text), (record, standing))
@@ -191,7 +191,7 @@ def find_testable(records: Sequence[Record]) -> FoundPairs:
     return found._replace(pairs=pairs, untested=len(found.pairs) - len(pairs))
 
 
-Predictor = Callable[[Query], float]
+Predictor = Callable[[SearchQuery], float]
 """How well a text may do, from records that a query allows: higher is better, 0 where nothing is known."""
 
 
@@ -235,7 +235,7 @@ class FittedPredictor:
     """A ridge regression of outcomes, on earlier records or, without dates, on other groups."""
 
     def __init__(
-        self, name: FittedName, rows: Sequence[Row], scores_of: Callable[[int], Scores]
+        self, name: FittedName, rows: Sequence[IndexRow], scores_of: Callable[[int], TextScores]
     ) -> None:
         self._name, self._rows = name, rows
         self._scores_of = scores_of
@@ -248,7 +248,7 @@ class FittedPredictor:
         self._fold_of = {group: at % _FOLDS for at, group in enumerate(groups)}
         self._folds: dict[int | None, _Known] = {}
 
-    def __call__(self, query: Query) -> float:
+    def __call__(self, query: SearchQuery) -> float:
         known = self._from_earlier(query.before) if query.before else self._from_others(query)
         if known.ridge is None:
             return 0.0
@@ -266,7 +266,7 @@ class FittedPredictor:
                 self._latest = self._fit(rows, self._latest.ridge)
         return self._latest
 
-    def _from_others(self, query: Query) -> _Known:
+    def _from_others(self, query: SearchQuery) -> _Known:
         """From nine tenths of the groups, or all but one of a few, among which the query's is not."""
         fold = self._fold_of.get(query.group)
         if fold not in self._folds:
@@ -274,7 +274,7 @@ class FittedPredictor:
             self._folds[fold] = self._fit(rows)
         return self._folds[fold]
 
-    def _fit(self, rows: Sequence[Row], start: Ridge | None = None) -> _Known:
+    def _fit(self, rows: Sequence[IndexRow], start: Ridge | None = None) -> _Known:
         if not rows:
             return _Known()
         self._fits += 1

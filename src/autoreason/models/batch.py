@@ -27,21 +27,21 @@ from autoreason.keys import sub_key
 from autoreason.models.batch_interface import (
     BATCH_INTERFACES,
     BatchNote,
+    BatchOutcome,
     BatchState,
-    Outcome,
     unanswered,
 )
 from autoreason.models.layers import WrapperModel, idle_section
 from autoreason.models.providers import BatchKind
 from autoreason.models.transport import LOG, HttpCall, Timeouts, Transport, kind_of
 
-Record = Callable[[BatchNote], Awaitable[None]]
+RecordNote = Callable[[BatchNote], Awaitable[None]]
 
 
 class BatchLog:
     """The batches that one run has requests in, as its record has them."""
 
-    def __init__(self, run: str, notes: Iterable[BatchNote], record: Record) -> None:
+    def __init__(self, run: str, notes: Iterable[BatchNote], record: RecordNote) -> None:
         self._run, self._record = run, record
         self._notes: dict[str, BatchNote] = {}
         self._batch_of: dict[str, str] = {}
@@ -149,7 +149,7 @@ class PendingBatch:
         notes = ((log, replace(self.note, items=tuple(items))) for log, items in own.items())
         await asyncio.gather(*(log.add(step, note) for log, note in notes))
 
-    def end(self, item: str, outcome: Outcome) -> None:
+    def end(self, item: str, outcome: BatchOutcome) -> None:
         waiting = self.items.pop(item, None)
         if waiting is None:
             return
@@ -421,7 +421,7 @@ class BatchTransport(Transport):
 
         await self._known(batch, hand_out)
 
-    async def _results(self, state: BatchState) -> AsyncGenerator[tuple[str, Outcome], None]:
+    async def _results(self, state: BatchState) -> AsyncGenerator[tuple[str, BatchOutcome], None]:
         """What came of each request, without lines that cannot be read: they do not become better."""
         unreadable = 0
         for path in state.outputs:

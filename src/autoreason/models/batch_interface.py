@@ -17,7 +17,7 @@ from autoreason.models.failures import Hide, read_error, read_error_value, refus
 from autoreason.models.providers import BatchKind
 
 T = TypeVar("T")
-Outcome = bytes | CallFailed
+BatchOutcome = bytes | CallFailed
 _CLOCK_ERROR = 3600.0
 """Seconds by which the clocks of this machine and of a provider may differ."""
 _UNANSWERED = frozenset({"batch_expired", "batch_cancelled", "request_timeout"})
@@ -205,7 +205,7 @@ class OpenAIBatches(_Interface):
             if failed.status != 404:
                 raise
 
-    def read(self, line: bytes, hide: Hide) -> tuple[str, Outcome]:
+    def read(self, line: bytes, hide: Hide) -> tuple[str, BatchOutcome]:
         found = self._decode(line, _OpenAILine)
         answer = found.response
         if answer and answer.status_code < 300:
@@ -307,7 +307,7 @@ class AnthropicBatches(_Interface):
                 return found
             after = f"&after_id={page.last_id}"
 
-    def read(self, line: bytes, hide: Hide) -> tuple[str, Outcome]:
+    def read(self, line: bytes, hide: Hide) -> tuple[str, BatchOutcome]:
         found = self._decode(line, _AnthropicLine)
         result = found.result
         if result.type == "succeeded":

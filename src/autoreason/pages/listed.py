@@ -53,8 +53,8 @@ _PAUSED = {
 }
 LIST_MARK = "<!-- a list of runs, by autoreason -->"
 """By which such a page is known when it is written again."""
-Kind = Literal["text", "program", "research", "comparison", "judging"]
-_KINDS: dict[str | None, Kind] = {"text": "text", "programs": "program", "files": "research"}
+RunKind = Literal["text", "program", "research", "comparison", "judging"]
+_KINDS: dict[str | None, RunKind] = {"text": "text", "programs": "program", "files": "research"}
 
 
 class ListedRun(NamedTuple):
@@ -62,7 +62,7 @@ class ListedRun(NamedTuple):
 
     run: str
     title: str
-    kind: Kind
+    kind: RunKind
     outcome: str
     """One of `OUTCOMES`."""
     line: str

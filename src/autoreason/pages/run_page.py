@@ -204,14 +204,14 @@ def _left_out(one: RecordedPass, first: bool) -> Iterator[str]:
 # ---- limits ----------------------------------------------------------------------------------
 
 
-class Limit(NamedTuple):
+class CheckedLimit(NamedTuple):
     rule: str
     kept: bool
     found: str
     """What breaks it, or how long the text is."""
 
 
-def check_limits(story: Story) -> list[Limit]:
+def check_limits(story: Story) -> list[CheckedLimit]:
     """Every limit by itself, with whether the text keeps it; what only its run could tell is as recorded."""
     if story.task is None or story.text is None:
         return []
@@ -226,11 +226,11 @@ def check_limits(story: Story) -> list[Limit]:
         found = statements.violations(broken)
         if not found and rule.name == "words":
             found = f"it has {count_words(story.text):,}"
-        limits.append(Limit(rule.sentence.rstrip("."), not broken, found))
+        limits.append(CheckedLimit(rule.sentence.rstrip("."), not broken, found))
     said = dict.fromkeys(story.task.given.rules(short=True), "keep")
     if any(each.rule == "echo" for each in recorded):
         said["Does not repeat the request."] = "echo"
     for sentence, name in said.items():
         lost = tuple(each for each in recorded if each.rule == name)
-        limits.append(Limit(sentence.rstrip("."), not lost, statements.violations(lost)))
+        limits.append(CheckedLimit(sentence.rstrip("."), not lost, statements.violations(lost)))
     return limits

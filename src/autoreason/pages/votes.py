@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Literal, NamedTuple
 
 from autoreason.events import BallotCast, PassDecided, ReviewDecided
-from autoreason.report.charts import Chart, Interval, Verdict, interval_chart
+from autoreason.report.charts import Chart, ChartRow, ChartVerdict, interval_chart
 from autoreason.report.numbers import count, listed, percent_interval
 from autoreason.settings import Settings
 from autoreason.stats import BEYOND_CHANCE, Estimate
@@ -72,8 +72,8 @@ class JudgeMap(NamedTuple):
             rows = []
             for name, ballots, shares in self.rows:
                 label = f"{name}, {count(ballots, 'ranking')}"
-                shown: Verdict = "shown" if _is_beyond(shares[at]) else ""
-                rows.append(Interval(label, shares[at], percent_interval(shares[at]), shown))
+                shown: ChartVerdict = "shown" if _is_beyond(shares[at]) else ""
+                rows.append(ChartRow(label, shares[at], percent_interval(shares[at]), shown))
             if any(row.found.value is not None for row in rows):
                 yield interval_chart(title, rows, middle_label="chance")
 
@@ -115,7 +115,7 @@ def _asked_in_any_case(story: Story) -> Iterator[Sequence[BallotCast]]:
         yield drafts.ballots
 
 
-Cast = Sequence[tuple[Mapping[str, int], BallotCast]]
+JudgeBallots = Sequence[tuple[Mapping[str, int], BallotCast]]
 
 
 def _agreed(model: str, panels: Sequence[Sequence[BallotCast]]) -> Sequence[Sequence[float]]:
@@ -132,7 +132,7 @@ def _agreed(model: str, panels: Sequence[Sequence[BallotCast]]) -> Sequence[Sequ
     return [[fmean(values)] * least for values in found if values]
 
 
-def _first_shown(own: Cast) -> Iterator[tuple[Hashable, float]]:
+def _first_shown(own: JudgeBallots) -> Iterator[tuple[Hashable, float]]:
     for at, (_, ballot) in enumerate(own):
         if ranking := ballot.first_ranking:
             place = ranking.index(ballot.order[0])
@@ -140,7 +140,7 @@ def _first_shown(own: Cast) -> Iterator[tuple[Hashable, float]]:
             yield from ((at, float(each > place)) for each in others)
 
 
-def _longer(own: Cast) -> Iterator[tuple[Hashable, float]]:
+def _longer(own: JudgeBallots) -> Iterator[tuple[Hashable, float]]:
     for at, (words, ballot) in enumerate(own):
         for better, worse in combinations(ballot.ranking or (), 2):
             if words[better] != words[worse]:
@@ -163,7 +163,7 @@ TIES: tuple[TieRule, ...] = ("confirms nothing", "counts as kept", "goes to the 
 _MOST_K = 5
 
 
-class Choice(NamedTuple):
+class CountingRule(NamedTuple):
     """One way to count."""
 
     without: str
@@ -195,8 +195,8 @@ class WhatIf(NamedTuple):
     ties: Sequence[TieRule]
     ks: Sequence[int]
     """Of these two there is one choice where rounds have no votes."""
-    recorded: Choice
-    recounts: dict[Choice, Recount]
+    recorded: CountingRule
+    recounts: dict[CountingRule, Recount]
     """In the order of judges, rules, ties and rows."""
 
 
@@ -215,12 +215,12 @@ def recount_all(story: Story) -> WhatIf | None:
     models = len({ballot.model for each in judged for ballot in each.ballots})
     asked = Counter(judge_of(b, models) for each in judged for b in each.ballots if b.ranking)
     judges = sorted(asked.items())[:12]
-    recorded = Choice("", settings.voting, TIES[settings.ties_survive], settings.k)
+    recorded = CountingRule("", settings.voting, TIES[settings.ties_survive], settings.k)
     contests = any(isinstance(each, RecordedPass) for each in judged)
     ks = sorted({*range(1, _MOST_K + 1), settings.k}) if contests else [settings.k]
     ties = TIES if contests else (recorded.ties,)
     follow = cache(partial(_follow, story, steps))
-    recounts: dict[Choice, Recount] = {}
+    recounts: dict[CountingRule, Recount] = {}
 
     @cache
     def decide(at: int, rule: str, tie: TieRule, *left: _Vote) -> _Decision:
@@ -240,7 +240,7 @@ def recount_all(story: Story) -> WhatIf | None:
         for rule, tie in product(RULES, ties):
             decisions = tuple(decide(at, rule, tie, *votes) for at, votes in enumerate(cast))
             for k in ks:
-                recounts[Choice(without, rule, tie, k)] = follow(decisions, k)
+                recounts[CountingRule(without, rule, tie, k)] = follow(decisions, k)
     return WhatIf(judges, ties, ks, recorded, recounts)
 
 

@@ -16,7 +16,7 @@ from autoreason.parsing.rankings import (
     NOUN,
     PLACES,
     Forms,
-    Ranking,
+    Ranked,
     TextLine,
     UnreadableRanking,
     contradicts_scores,
@@ -85,7 +85,7 @@ def read_grades(text: str, labels: Sequence[str], criteria: Sequence[str] = ()) 
     return {label: tuple(given[name] for name in names) for label, names in named.items()}
 
 
-def rank_by_grades(grades: Grades) -> Ranking:
+def rank_by_grades(grades: Grades) -> Ranked:
     """The highest sum first; equal ones by their labels, which are drawn for each judge and so favour no text."""
     return tuple(sorted(grades, key=lambda label: (-sum(grades[label]), label)))
 
@@ -135,7 +135,7 @@ class Declaration(NamedTuple):
     """A place in the answer that announces the ranking."""
 
     line: int
-    ranking: Ranking | None
+    ranking: Ranked | None
     """None where it is not a full one."""
     weight: tuple[bool, int] = (False, 0)
     """The judge's own text counts before a code block, "final" before any other wording."""
@@ -143,7 +143,7 @@ class Declaration(NamedTuple):
     """The first line of the group of declarations that this one belongs to."""
 
 
-def _final_ranking(declarations: Sequence[Declaration]) -> Ranking | None:
+def _final_ranking(declarations: Sequence[Declaration]) -> Ranked | None:
     """The last ranking, unless an earlier one of equal weight differs."""
     if not declarations:
         return None
@@ -198,7 +198,7 @@ def _head(line: str) -> re.Match[str] | None:
     return head if head and (head["core"] or leads_up) else None
 
 
-def _ranking_below(head: re.Match[str], below: Sequence[TextLine], forms: Forms) -> Ranking | None:
+def _ranking_below(head: re.Match[str], below: Sequence[TextLine], forms: Forms) -> Ranked | None:
     """What follows a head on its line or, where nothing does, below it."""
     rest = head.string[head.end() :]
     if rest and head["delimiter"]:
@@ -214,7 +214,7 @@ def _ranking_below(head: re.Match[str], below: Sequence[TextLine], forms: Forms)
     return in_line.ranking if in_line and in_line.is_alone else None
 
 
-def _bare_chain(lines: Sequence[TextLine], at: int, forms: Forms) -> Ranking | None:
+def _bare_chain(lines: Sequence[TextLine], at: int, forms: Forms) -> Ranked | None:
     """A chain that is all of its line, unless the line above does not end before it."""
     in_line = forms.try_line(lines[at].text) if ">" in lines[at].text else None
     if not in_line or not in_line.is_chain or not in_line.is_alone:
@@ -224,7 +224,7 @@ def _bare_chain(lines: Sequence[TextLine], at: int, forms: Forms) -> Ranking | N
     return in_line.ranking if leads_up or above.endswith((".", "!", "?", ")")) else None
 
 
-def _is_doubtful(ranking: Ranking, before: str, after: str) -> bool:
+def _is_doubtful(ranking: Ranked, before: str, after: str) -> bool:
     if is_worst_first(before) or is_worst_first(after) or (after and retracts(after)):
         return True
     where = {label: place for place, label in enumerate(ranking, 1)}
@@ -292,7 +292,7 @@ def _misordered(run: re.Match[str], where: Mapping[str, int]) -> bool:
     return len(places) > 1 and places != sorted(places, reverse="<" in run[0])
 
 
-def _has_other_places(ranking: Ranking, lines: Sequence[TextLine], at: int, forms: Forms) -> bool:
+def _has_other_places(ranking: Ranked, lines: Sequence[TextLine], at: int, forms: Forms) -> bool:
     """Whether the judge states other places for the texts somewhere else."""
     others = {_bare_chain(lines, index, forms) for index in range(at)}
     others |= {forms.alone(lines[i : i + len(ranking)]) for i in range(at + 1, len(lines))}

@@ -52,7 +52,7 @@ class Prose:
         return [at for word in found for at in word]
 
 
-class Program:
+class QuotedProgram:
     """A program as a critic may quote it: by its lines, or by the words of its names."""
 
     def __init__(self, text: str) -> None:
@@ -266,7 +266,7 @@ def read_critique(
     # In JSON, valid or broken.
     problems = [] if items == [] else _problems(items or ()) or _problems(_fields(reply))
     in_form = items == [] or bool(problems)
-    about = Program(text) if (_PROGRAM.search(text) if program is None else program) else None
+    about = QuotedProgram(text) if (_PROGRAM.search(text) if program is None else program) else None
     is_quoted = (about or Prose(text)).quotes
     if not in_form:
         problems = _problems(_in_prose(reply, is_quoted))
@@ -284,7 +284,7 @@ def read_critique(
 
 
 def _about_program(
-    problems: Sequence[CritiqueProblem], reply: str, program: Program
+    problems: Sequence[CritiqueProblem], reply: str, program: QuotedProgram
 ) -> tuple[CritiqueProblem, ...]:
     if not program.is_about(reply):
         return ()

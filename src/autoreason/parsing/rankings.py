@@ -272,7 +272,7 @@ _RETRACTION = pattern(
 )
 
 
-Ranking = tuple[str, ...]
+Ranked = tuple[str, ...]
 """Labels, best first."""
 
 NOUN = (
@@ -303,7 +303,7 @@ class RankedLabel(NamedTuple):
 class InlineRanking(NamedTuple):
     """A ranking written on one line."""
 
-    ranking: Ranking
+    ranking: Ranked
     is_chain: bool
     is_alone: bool
 
@@ -311,7 +311,7 @@ class InlineRanking(NamedTuple):
 class Forms:
     """The forms for one set of labels."""
 
-    def __init__(self, labels: Ranking) -> None:
+    def __init__(self, labels: Ranked) -> None:
         self.labels = labels
         names = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
         label = rf"{_OPEN}(?<!\w)(?P<label>{names})(?![\w%]|[./]\d){_CLOSE}"
@@ -353,7 +353,7 @@ class Forms:
             raise UnreadableRanking(f"places and order disagree: {entries}")
         return in_line
 
-    def as_list(self, lines: Sequence[TextLine]) -> Ranking | None:
+    def as_list(self, lines: Sequence[TextLine]) -> Ranked | None:
         """The ranking that lines begin with as a list, one label each; None if they have none."""
         first = self.list_entry(lines[0].text) if lines else None
         if first is None:
@@ -379,7 +379,7 @@ class Forms:
             return self.on_line(text)
         return None
 
-    def alone(self, lines: Sequence[TextLine]) -> Ranking | None:
+    def alone(self, lines: Sequence[TextLine]) -> Ranked | None:
         """The ranking in lines that contain nothing else, as a list or on the first of them."""
         text = lines[0].text
         # Two labels side by side, or one below the other, need not be in any order.
@@ -405,7 +405,7 @@ class Forms:
             return None
         return entry if entry.named or _SET_OFF.match(line, entry.end) else None
 
-    def _bare_list(self, lines: Sequence[TextLine]) -> Ranking | None:
+    def _bare_list(self, lines: Sequence[TextLine]) -> Ranked | None:
         """Labels alone on their lines. With remarks next to them they may be in any order."""
         entries = []
         for line in lines[: len(self.labels)]:
@@ -455,7 +455,7 @@ class Forms:
         place = last if place < 0 else place
         return place if 1 <= place <= last else None
 
-    def _arranged(self, entries: Sequence[RankedLabel]) -> Ranking:
+    def _arranged(self, entries: Sequence[RankedLabel]) -> Ranked:
         """The labels by their places; without places, in the order in which they are written."""
         places = [entry.place or 0 for entry in entries]
         written = list(range(1, len(entries) + 1))

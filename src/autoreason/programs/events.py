@@ -262,8 +262,10 @@ def program_sections(story: Story, solved: Solved) -> list[Section]:
         for verdict in [str(each.examined.verdict).replace("_", " ")]
     ]
     tests = [
-        (each.number, str(each.verdict).replace("_", " "), f"{each.seconds:.2f} s", _failure(each))
+        (each.number, ended.replace("_", " "), f"{each.seconds:.2f} s", failure)
         for each in (solved.public.trials if solved.public else ())
+        for ended in [str(each.verdict)]
+        for failure in [describe_failure(each) if ended != "accepted" else ""]
     ]
     found = []
     if solved.program is not None:
@@ -280,10 +282,6 @@ def program_sections(story: Story, solved: Solved) -> list[Section]:
 
 
 _ENDED: dict[str, Tone] = {"accepted": "good"}
-
-
-def _failure(trial: Trial) -> str:
-    return "" if trial.verdict is CodeVerdict.ACCEPTED else describe_failure(trial)
 
 
 def as_code(program: str) -> str:

@@ -44,7 +44,7 @@ _MAX_TRIES = 40
 _BLANK = (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
 
 
-class _Block(NamedTuple):
+class _CodeBlock(NamedTuple):
     text: str
     is_python: bool
 
@@ -93,7 +93,7 @@ def same_program(one: str, other: str) -> bool:
     return one == other or without_comments(one) == without_comments(other)
 
 
-def _split(lines: list[str]) -> tuple[list[_Block], list[str]]:
+def _split(lines: list[str]) -> tuple[list[_CodeBlock], list[str]]:
     """Fenced blocks that may be Python, and the lines outside any; an unclosed block ends at the end."""
     blocks, others = [], []
     at = 0
@@ -115,12 +115,12 @@ def _split(lines: list[str]) -> tuple[list[_Block], list[str]]:
         language = _LANGUAGE.match(opened[3])
         named = language[1].lower() if language else ""
         if text and (not named or named in _PYTHON):
-            blocks.append(_Block(text, bool(named)))
+            blocks.append(_CodeBlock(text, bool(named)))
         at = end + 1
     return blocks, others
 
 
-def _trim(block: _Block, entry_point: str) -> _Block:
+def _trim(block: _CodeBlock, entry_point: str) -> _CodeBlock:
     """The block without prose or copied test results after the program."""
     if not block.is_python or _parse(block.text):
         return block
@@ -130,7 +130,7 @@ def _trim(block: _Block, entry_point: str) -> _Block:
     return block
 
 
-def _rank_block(block: _Block, entry_point: str) -> _Rank | None:
+def _rank_block(block: _CodeBlock, entry_point: str) -> _Rank | None:
     tree = _parse(block.text)
     if tree is None:
         return (0, True, False) if block.is_python else None

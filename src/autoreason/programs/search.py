@@ -28,7 +28,7 @@ LEAD: Final = 3
 Behaviour = tuple[Observation, ...]
 
 
-Group = tuple[int, ...]
+ProgramGroup = tuple[int, ...]
 """Programs that behave alike, by their places; the same program written twice counts twice."""
 
 
@@ -36,13 +36,13 @@ class Choice(Struct, frozen=True):
     """The program to deliver, and how clear the choice is."""
 
     index: int
-    groups: tuple[Group, ...]
+    groups: tuple[ProgramGroup, ...]
     """The group of the program first, then the largest."""
     clear: bool
     """Whether the attempts that are left are unlikely to change it."""
 
 
-def group(programs: Sequence[str], observed: Sequence[Observed]) -> tuple[Group, ...]:
+def group(programs: Sequence[str], observed: Sequence[Observed]) -> tuple[ProgramGroup, ...]:
     """Group programs that did the same on every informative input, the largest group first, then the earliest.
 
     Where no input is informative, only identical programs are known to do the same.

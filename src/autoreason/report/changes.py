@@ -39,14 +39,13 @@ NONE = Block("", "")
 """What stands beside a block that is gone or new."""
 
 
-class Change(NamedTuple):
+class DiffPart(NamedTuple):
     kind: Literal["same", "gone", "new", "why"]
     text: str
     gap: str = " "
     """What is between it and the next."""
 
 
-Pairs = Iterator[tuple[str, str]]
 Reasons = Mapping[str, str]
 """Why sentences were changed, by their words."""
 
@@ -94,19 +93,19 @@ def compare_texts(before: str, after: str, line_end: str = " ") -> Iterator[tupl
     return pair(split_blocks(before, line_end), split_blocks(after, line_end))
 
 
-def compare_blocks(old: Block, new: Block, reasons: Reasons) -> Iterator[Change]:
+def compare_blocks(old: Block, new: Block, reasons: Reasons) -> Iterator[DiffPart]:
     """What is the same, gone or new in each sentence, and why."""
     for was, now in suggest(old.text, new.text):
-        changes: list[Change] = []
+        changes: list[DiffPart] = []
         for at, (gone, come) in enumerate(suggest_words(was, now, r"\S+\s*", least=3)):
             # What is last in the new text may have ended a line of the old one.
             gap = come[len(come.rstrip()) :] or gone[len(gone.rstrip()) :] or " "
             if gone and at % 2 == 0:
-                changes.append(Change("gone", gone.rstrip(), " " if come else gap))
+                changes.append(DiffPart("gone", gone.rstrip(), " " if come else gap))
             if come:
-                changes.append(Change("same" if at % 2 else "new", come.rstrip(), gap))
+                changes.append(DiffPart("same" if at % 2 else "new", come.rstrip(), gap))
         if {x.kind for x in changes} != {"same"} and (why := reasons.get(words_of(was))):
-            changes[-1:] = [changes[-1]._replace(gap=" "), Change("why", why, changes[-1].gap)]
+            changes[-1:] = [changes[-1]._replace(gap=" "), DiffPart("why", why, changes[-1].gap)]
         yield from changes
 
 
@@ -179,7 +178,7 @@ def _align(old: Sequence[Block], new: Sequence[Block], least: float) -> Iterator
             j += 1
 
 
-def suggest_words(was: str, now: str, part: str, least: int) -> Pairs:
+def suggest_words(was: str, now: str, part: str, least: int) -> Iterator[tuple[str, str]]:
     """By turns what changed and what did not; between changes fewer parts than `least` have changed with them."""
     was, now = (each.replace(LINE_END, "\n") for each in (was, now))
     if not was or not now or was == now:
@@ -224,7 +223,7 @@ def _mark(gone: str, come: str) -> str:
     return gone if gone == come else f"{{{whole}}}"
 
 
-def suggest(before: str, after: str) -> Pairs:
+def suggest(before: str, after: str) -> Iterator[tuple[str, str]]:
     """Sentences and lines of both texts side by side; empty where one has none."""
     old, new = ([Block("sentence", e) for e in split_sentences(x)] for x in (before, after))
     for one, other in pair(old, new, least=0.3):

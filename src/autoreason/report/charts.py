@@ -58,25 +58,25 @@ class Chart(NamedTuple):
 
 # ---- intervals -------------------------------------------------------------------------------
 
-Verdict = Literal["", "good", "bad", "shown"]
+ChartVerdict = Literal["", "good", "bad", "shown"]
 """What an interval shows: better, worse, a difference that is neither, or nothing."""
 _ROOM = 0.08
 """Left free beside the ends, so that no line ends at the edge."""
 _TONES = {"good": "rewrite", "bad": "bad", "shown": "kept", "": "draft"}
 
 
-class Interval(NamedTuple):
+class ChartRow(NamedTuple):
     """One line of a chart of intervals; `said` has its numbers and what they show, in words."""
 
     label: str
     found: Estimate
     said: str
-    verdict: Verdict = ""
+    verdict: ChartVerdict = ""
 
 
 def interval_chart(
     title: str,
-    rows: Sequence[Interval],
+    rows: Sequence[ChartRow],
     *,
     sides: tuple[str, str] = ("", ""),
     middle: float = 0.5,

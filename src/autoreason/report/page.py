@@ -168,7 +168,7 @@ def _restrict(state: StateCore) -> None:
 
 # ---- texts that competed, try by try: what came of each, and the texts beside each other ---------
 
-Tone = Literal["", "first", "second", "none", "good", "bad"]
+VersionTone = Literal["", "first", "second", "none", "good", "bad"]
 _MOST_TEXT = 40_000
 """Characters on a page, the first try not counted: what is beyond is read in the runs that the matrix names."""
 
@@ -182,7 +182,7 @@ class Version(NamedTuple):
     """What the matrix says of it, such as its place."""
     about: str = ""
     """The same in words, with the run that it is from."""
-    tone: Tone = ""
+    tone: VersionTone = ""
 
 
 class Try(NamedTuple):

@@ -77,14 +77,14 @@ _LONGEST_WORD = 24
 _WIDEST_TEXT = 68
 
 
-Cell = str | tuple[str, ...]
+CellText = str | tuple[str, ...]
 
 
 class Figure(NamedTuple):
     """A value as programs read it, and as people do."""
 
     value: float | Decimal | Estimate | None
-    shown: Cell
+    shown: CellText
 
 
 class Column(NamedTuple):
@@ -118,7 +118,7 @@ class Table(NamedTuple):
     headings: bool = True
 
     @property
-    def cells(self) -> list[list[Cell]]:
+    def cells(self) -> list[list[CellText]]:
         return [[_shown(value) for value in row] for row in self.rows]
 
     def lines(self, width: int = UNLIMITED) -> Iterator[list[tuple[str, str]]]:
@@ -162,7 +162,7 @@ class Table(NamedTuple):
             yield found
 
     def to_markdown(self) -> str:
-        titles: list[Cell] = [column.title for column in self.columns]
+        titles: list[CellText] = [column.title for column in self.columns]
         rows = [[_in_markdown(cell) for cell in row] for row in (titles, *self.cells)]
         widths = [max(3, *map(_width, column)) for column in zip(*rows, strict=True)]
         rules = [
@@ -183,7 +183,7 @@ class Table(NamedTuple):
             least = f' style="min-width:{column.least}ch"' if column.least else ""
             return f'<th scope="col"{kind}{least}>{in_markup(column.title)}</th>'
 
-        def entry(cell: Cell, figure: bool) -> str:
+        def entry(cell: CellText, figure: bool) -> str:
             names = " ".join(filter(None, ("n" if figure else "", self._tone(cell))))
             text = "<br>".join(map(in_markup, _lines_of(cell)))
             return f'<td class="{names}">{text}</td>' if names else f"<td>{text}</td>"
@@ -213,7 +213,7 @@ class Table(NamedTuple):
 
     def to_latex(self) -> str:
         kinds = "".join("r" if column.figures else "l" for column in self.columns)
-        titles: list[Cell] = [column.title for column in self.columns]
+        titles: list[CellText] = [column.title for column in self.columns]
         title = [f"% {_in_latex(self.title)}"] if self.title else []
         head, *rows = (
             " & ".join(_in_latex(" ".join(_lines_of(cell))) for cell in row) + r" \\"
@@ -222,7 +222,7 @@ class Table(NamedTuple):
         begin, line = rf"\begin{{tabular}}{{{kinds}}}", r"\hline"
         return "\n".join([*title, begin, line, head, line, *rows, line, r"\end{tabular}"])
 
-    def _tone(self, cell: Cell) -> str:
+    def _tone(self, cell: CellText) -> str:
         return self.tones.get(cell, "") if isinstance(cell, str) else ""
 
     def _figures(self) -> list[bool]:
@@ -254,7 +254,7 @@ def _in_csv(value: object) -> object:
     return value
 
 
-def _shown(value: object) -> Cell:
+def _shown(value: object) -> CellText:
     if isinstance(value, Figure):
         return value.shown
     if value is None:
@@ -323,7 +323,7 @@ def _beside(block: Sequence[_Shown], room: int) -> Iterator[list[tuple[str, str]
             yield found
 
 
-def _lines_of(cell: Cell) -> list[str]:
+def _lines_of(cell: CellText) -> list[str]:
     lines = (cell,) if isinstance(cell, str) else cell
     return [" ".join(without_controls(line).split()) for line in lines]
 
@@ -359,7 +359,7 @@ def _aligned(text: str, width: int, right: bool) -> str:
     return blank + text if right else text + blank
 
 
-def _in_markdown(cell: Cell) -> str:
+def _in_markdown(cell: CellText) -> str:
     return "<br>".join(in_markdown(line).replace("|", "\\|") for line in _lines_of(cell))
 
 

@@ -29,7 +29,7 @@ _FORGET = 0.9
 _MOSTLY = 0.8
 _RISING = 0.5
 _FURTHER = 5 / 3
-Form = Literal["text", "list", "line"]
+TextForm = Literal["text", "list", "line"]
 _ITEM = re.compile(r"\s*(?:[-*•]|\d+[.)])\s")
 
 
@@ -44,13 +44,13 @@ class PastRun(NamedTuple):
     """The round that wrote what was delivered; 0 is the first draft."""
 
 
-class Kind(NamedTuple):
+class TextShape(NamedTuple):
     """What sort of text a run writes; None is not known."""
 
-    form: Form | None
+    form: TextForm | None
     words: int
 
-    def is_like(self, other: Kind) -> bool:
+    def is_like(self, other: TextShape) -> bool:
         same = None in (self.form, other.form) or self.form == other.form
         return same and max(self.words, other.words) <= 2 * min(self.words, other.words)
 
@@ -62,11 +62,11 @@ class _Review(Struct):
     after: int = 0
 
 
-def kind_of(text: str) -> Kind:
+def kind_of(text: str) -> TextShape:
     lines = [line for line in text.splitlines() if line.strip()]
     items = sum(_ITEM.match(line) is not None for line in lines)
-    form: Form = "list" if 2 * items > len(lines) > 1 else "text" if len(lines) > 1 else "line"
-    return Kind(form, count_words(text))
+    form: TextForm = "list" if 2 * items > len(lines) > 1 else "text" if len(lines) > 1 else "line"
+    return TextShape(form, count_words(text))
 
 
 def past_run(story: Story) -> PastRun | None:
@@ -83,7 +83,7 @@ def _past_run(trend: float, after: int, delivered: Delivered, every: int) -> Pas
     return PastRun(trend if is_open else min(trend, 0.0), after, since)
 
 
-def past_runs(journal: Journal, settings: Settings, kind: Kind | None) -> list[PastRun]:
+def past_runs(journal: Journal, settings: Settings, kind: TextShape | None) -> list[PastRun]:
     """Earlier runs of such texts by the same author before the same judges, oldest first.
 
     Where it is not known what the next one writes, they all have to be of one kind.
@@ -146,7 +146,7 @@ def find_experience(
     if not is_reviewed or _judged_by_length(settings):
         return []
     written, words = text or task.draft, task.contract.max_words
-    kind = kind_of(written) if written else Kind(None, words) if words else None
+    kind = kind_of(written) if written else TextShape(None, words) if words else None
     with use_journal(place) as journal:
         said = describe_experience(past_runs(journal, settings, kind), settings)
     return [said] if said else []

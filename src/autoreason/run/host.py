@@ -150,7 +150,7 @@ def _is_readable(
 # ---- going on ----------------------------------------------------------------------------------
 
 
-class Standing(Struct, frozen=True, omit_defaults=True):
+class HostStatus(Struct, frozen=True, omit_defaults=True):
     """How far a run is that waits for answers, for a program that sees to them."""
 
     run: str
@@ -185,7 +185,7 @@ def can_go_on(run: str, journal: Journal) -> bool:
     return any(each.answer is not None or given_up(each, time()) for each in asked)
 
 
-def standing(result: Result, journal: Journal, path: str | None = None) -> Standing:
+def standing(result: Result, journal: Journal, path: str | None = None) -> HostStatus:
     """How far a run is, of which this is the result; `path` is where that was written."""
     row, now = journal.row(result.run), time()
     asked = [each for each in journal.questions(row.id) if each.answer is None and not row.finished]
@@ -200,7 +200,7 @@ def standing(result: Result, journal: Journal, path: str | None = None) -> Stand
         taken = len(asked) - len(free)
         says = f"{count(len(free), 'question')} to be answered"
         says += f", and {taken:,} taken but not answered yet" if taken else ""
-    found = Standing(row.id, row.state, free, row.finished, says, text, path)
+    found = HostStatus(row.id, row.state, free, row.finished, says, text, path)
     task = result.story.task
     if task is None or result.calls or result.story.writes != "text":
         return found

@@ -25,7 +25,7 @@ from autoreason.stats import Estimate
 from autoreason.task import Task
 
 if TYPE_CHECKING:
-    from autoreason.knowledge.index import Query
+    from autoreason.knowledge.index import SearchQuery
 
 
 def add_knowledge(
@@ -37,7 +37,7 @@ def add_knowledge(
     """
     from autoreason.knowledge.folder import check_private
     from autoreason.knowledge.holdout import helps_judge, judge_weights
-    from autoreason.knowledge.index import Index, Query, choose_knowledge
+    from autoreason.knowledge.index import Index, SearchQuery, choose_knowledge
 
     folder, judges = options["knowledge"], settings.models.judges
     check_private(folder)
@@ -47,7 +47,7 @@ def add_knowledge(
     # What is known of a text before it is written.
     known = "\n\n".join(filter(None, (task.brief, task.draft)))
     at_home = not destinations(settings, own, options.get("pool"))
-    query = Query(known, group=options.get("knowledge_group", ""), private=at_home)
+    query = SearchQuery(known, group=options.get("knowledge_group", ""), private=at_home)
     with Index.open(folder) as index:
         knowledge = choose_knowledge(index, query, for_judges=shown)
     weights = judge_weights(folder, judges, with_records=shown)
@@ -57,7 +57,7 @@ def add_knowledge(
 
 
 def _seat(
-    folder: str | Path, when: WhenTested, query: Query, strategy: str
+    folder: str | Path, when: WhenTested, query: SearchQuery, strategy: str
 ) -> tuple[PredictorSeat | None, bytes]:
     """A predictor's seat where one is tested or wanted, and the predictor."""
     from autoreason.knowledge.folder import read_folder

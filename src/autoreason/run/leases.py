@@ -22,7 +22,7 @@ from msgspec import Struct
 from autoreason.errors import AutoreasonError, BudgetReached
 from autoreason.exchange import Reply
 from autoreason.journal import Journal
-from autoreason.journal.writer import Rows
+from autoreason.journal.writer import HeldRows
 from autoreason.models.budget import (
     NOTHING_USED,
     CostBound,
@@ -102,7 +102,7 @@ class _Account:
         """Whether its row need not be written again."""
         return not (self.changed or self.queue) and self.result == self.used
 
-    async def take(self, upper: CostBound) -> None:
+    async def acquire(self, upper: CostBound) -> None:
         self.leases.check()
         waiting = _Waiting(asyncio.get_running_loop().create_future(), upper)
         self.queue.append(waiting)
@@ -230,7 +230,7 @@ class LeasedBudget(_Account):
     async def reserve(self, upper: CostBound) -> Reservation:
         if reached := self.time_reached():
             raise reached
-        await self.take(upper)
+        await self.acquire(upper)
         return Reservation(upper)
 
     def settle(self, reservation: Reservation, reply: Reply) -> None:
@@ -257,7 +257,7 @@ class LeasedLimiter(_Account):
         """For how long it asked to be left alone, since the last decision."""
 
     async def enter(self) -> None:
-        await self.take(_PLACE)
+        await self.acquire(_PLACE)
 
     def leave(self) -> None:
         self.free(_PLACE)
@@ -359,7 +359,7 @@ class Leases:
         """Decide on everything that is not idle; whether a call could start or was refused."""
         asked = {name: each.snapshot() for name, each in self._accounts.items() if not each.idle}
 
-        def decide(rows: Rows, now: float) -> frozenset[str]:
+        def decide(rows: HeldRows, now: float) -> frozenset[str]:
             for name, each in asked.items():
                 each.decide(self._me, rows[name], now)
             return frozenset(holder for held in rows.values() for holder in held)

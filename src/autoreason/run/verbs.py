@@ -55,7 +55,7 @@ from autoreason.settings import (
     BallotForm,
     Budget,
     Candidates,
-    Edit,
+    EditMode,
     Models,
     Protocol,
     Style,
@@ -70,7 +70,7 @@ RecordedRun = str | Result
 _OnText = Callable[[str], None] | None
 _ANY_NUMBER = Meta(ge=1, le=1_000_000)
 _Evaluate = Callable[[Path, int, list[Any]], Any]
-Better = Literal["higher", "lower"]
+_Better = Literal["higher", "lower"]
 
 
 class RunHooks(TypedDict, total=False):
@@ -153,7 +153,7 @@ class OutcomeOptions(TypedDict, total=False):
     n: Annotated[int | None, "How many the number rests on."]
     se: Annotated[float | None, "Its standard error, where that is known instead."]
     metric: Annotated[str, "What was measured; the folder's main metric unless given."]
-    better: Annotated[Better, "Which numbers are better; `higher` unless given."]
+    better: Annotated[_Better, "Which numbers are better; `higher` unless given."]
     chosen: Annotated[Chosen, "How it came to be used: `random` or `ab` if drawn, else `picked`."]
     when: Annotated[str | None, "A date; today unless given."]
     audience: Annotated[str, "Who read it."]
@@ -202,7 +202,7 @@ class WriteOptions(RoleOptions, total=False):
     review_every: int
     min_reviews: int
     max_growth: float
-    edit: Edit
+    edit: EditMode
     edit_share: float
     confirmation: int
 
@@ -227,7 +227,7 @@ class RefineOptions(TaskOptions, total=False):
     strategy: str
     strategy_options: dict[str, Any]
     metric: Annotated[str, "A command or `file.py:function` that gives a text a number."]
-    metric_better: Annotated[Better, "Which numbers of the metric are better."]
+    metric_better: Annotated[_Better, "Which numbers of the metric are better."]
     metric_role: Annotated[
         MetricRole,
         "A guard leaves out what is worse than A, beyond noise; a judge has one ballot on every panel that chooses.",

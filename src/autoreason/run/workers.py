@@ -39,7 +39,7 @@ from autoreason.files import Place, ServerUrl, data_folder, write_atomically
 from autoreason.job_types import MAX_PARALLEL, MAX_WORKERS, Lab
 from autoreason.journal import Journal, codec
 from autoreason.journal.run_names import suite_name
-from autoreason.journal.writer import Rows
+from autoreason.journal.writer import HeldRows
 from autoreason.models.budget import BudgetTracker, CostBound
 from autoreason.models.pool import ModelPool
 from autoreason.programs.examiner.process import set_path
@@ -365,7 +365,7 @@ class WorkerExecutor:
         self._counted |= found
         used = total(self._counted.values())
 
-        def decide(rows: Rows, _now: float) -> None:
+        def decide(rows: HeldRows, _now: float) -> None:
             rows[self._suite].pop(dead, None)
             rows[self._suite][BASE] = as_row(Lease(used, used))
 
@@ -378,7 +378,7 @@ class WorkerExecutor:
         # Those of another suite that runs are the matter of its own process.
         accounts = {account for account, _ in found} - (alive - {self._suite})
 
-        def decide(rows: Rows, _now: float) -> None:
+        def decide(rows: HeldRows, _now: float) -> None:
             for account, holder in found:
                 if account in accounts and holder not in (BASE, *alive):
                     rows[account].pop(holder, None)

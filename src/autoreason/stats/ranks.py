@@ -52,14 +52,14 @@ def places(ranking: Sequence[str]) -> Mapping[str, int]:
     return {name: place for place, name in enumerate(ranking, start=1)}
 
 
-Ranking = Sequence[Sequence[str] | AbstractSet[str]]
+TiedRanking = Sequence[Sequence[str] | AbstractSet[str]]
 """Best first; each step is a name, or a group of names that share the place. Names left out are not compared."""
 
 Game = tuple[str, str, float]
 """Two names, and the first one's score: 1 for a win, 0.5 for a tie, 0 for a loss."""
 
 
-def levels(ranking: Ranking) -> list[tuple[str, ...]]:
+def levels(ranking: TiedRanking) -> list[tuple[str, ...]]:
     """The places of a ranking, each with all names on it."""
     places = [(step,) if isinstance(step, str) else tuple(step) for step in ranking]
     names = [name for place in places for name in place]
@@ -68,12 +68,12 @@ def levels(ranking: Ranking) -> list[tuple[str, ...]]:
     return places
 
 
-def names_in(rankings: Iterable[Ranking]) -> list[str]:
+def names_in(rankings: Iterable[TiedRanking]) -> list[str]:
     names = (name for ranking in rankings for place in levels(ranking) for name in place)
     return list(dict.fromkeys(names))
 
 
-def games(rankings: Iterable[Ranking]) -> list[Game]:
+def games(rankings: Iterable[TiedRanking]) -> list[Game]:
     duels: list[Game] = []
     for ranking in rankings:
         places = levels(ranking)
@@ -84,7 +84,7 @@ def games(rankings: Iterable[Ranking]) -> list[Game]:
     return duels
 
 
-def win_matrix(rankings: Sequence[Ranking]) -> Mapping[str, Mapping[str, int]]:
+def win_matrix(rankings: Sequence[TiedRanking]) -> Mapping[str, Mapping[str, int]]:
     """How many rankings put one name above another; names that share a place are above none on it."""
     names = names_in(rankings)
     wins = {one: {other: 0 for other in names if other != one} for one in names}
@@ -94,7 +94,7 @@ def win_matrix(rankings: Sequence[Ranking]) -> Mapping[str, Mapping[str, int]]:
     return wins
 
 
-def borda(rankings: Sequence[Ranking]) -> dict[str, float]:
+def borda(rankings: Sequence[TiedRanking]) -> dict[str, float]:
     """Points by place (Borda 1781): n for the best of n, down to 1; names that share a place share its points."""
     totals: dict[str, float] = dict.fromkeys(names_in(rankings), 0)
     for ranking in rankings:
@@ -109,7 +109,7 @@ def borda(rankings: Sequence[Ranking]) -> dict[str, float]:
     return totals
 
 
-def first_places(rankings: Sequence[Ranking]) -> dict[str, float]:
+def first_places(rankings: Sequence[TiedRanking]) -> dict[str, float]:
     """How often each came first; a shared first place counts in parts."""
     firsts: dict[str, float] = dict.fromkeys(names_in(rankings), 0)
     for ranking in rankings:
@@ -119,7 +119,7 @@ def first_places(rankings: Sequence[Ranking]) -> dict[str, float]:
     return firsts
 
 
-def cycles(rankings: Sequence[Ranking]) -> list[tuple[str, ...]]:
+def cycles(rankings: Sequence[TiedRanking]) -> list[tuple[str, ...]]:
     """Groups in which majorities go round in a circle: each beats each, by way of others."""
     wins = win_matrix(rankings)
     reach = {one: {b for b, n in over.items() if n > wins[b][one]} for one, over in wins.items()}

@@ -132,7 +132,7 @@ class Iterated(Strategy):
         text = self.incumbent.text
         assert self.prompts
         prompt = self.context.prompt(self.prompts[0], key, text=text, guidance=guidance)
-        self.take(number, await self.write(number, prompt))
+        self.end_unjudged(number, await self.write(number, prompt))
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
@@ -169,7 +169,7 @@ class CritiqueRevise(Iterated):
             self.end_pass(number, "unopposed", "A", reason="two critics found nothing to fix")
         else:
             revision = revise(self.context, reviser_key(number), text, findings.problems)
-            self.take(number, await revision)
+            self.end_unjudged(number, await revision)
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
@@ -237,7 +237,8 @@ class BestOfN(Strategy):
                 if not self.affords_another(_judging(self.settings)[0]):
                     return
                 self.begin_pass(number)
-                self.take(number, await write_draft(self.context, pass_key(number, "author")))
+                draft = await write_draft(self.context, pass_key(number, "author"))
+                self.end_unjudged(number, draft)
             return
         numbers = range(2, sample_count(self.settings) + 1)
         drafts = [write_draft(self.context, pass_key(number, "author")) for number in numbers]
@@ -246,7 +247,7 @@ class BestOfN(Strategy):
         await use_in_order(drafts, written.append)
         for number, each in zip(numbers, written, strict=True):
             self.begin_pass(number)
-            self.take(number, each)
+            self.end_unjudged(number, each)
 
     @classmethod
     def plans(cls, settings: Settings) -> tuple[Plan, Plan, Plan]:
@@ -301,7 +302,7 @@ class Alternatives(BestOfN):
                 text = each.text if isinstance(each, WrittenText) else ""
                 alike = text and any(too_alike(text, other) for other in self._kept)
                 taken = WorseText(text, "", "alike") if alike else each
-                self.take(len(self.story.passes) + 1, taken)
+                self.end_unjudged(len(self.story.passes) + 1, taken)
 
     @property
     def _kept(self) -> list[str]:
@@ -373,7 +374,8 @@ class SelfRefine(Strategy):
             wanted = [*(f"- {fix}" for _, fix in broken), *([] if is_content else [feedback])]
             before, key = self.incumbent.text, pass_key(number, "reviser")
             prompt = self.context.prompt("refine", key, text=before, critique="\n".join(wanted))
-            self.take(number, await write(self.context, "reviser", key, prompt, history=history))
+            written = await write(self.context, "reviser", key, prompt, history=history)
+            self.end_unjudged(number, written)
             conversation += [Message("user", prompt), Message("assistant", self.incumbent.text)]
         return self.deliver("capped", self.why_capped(number))
 

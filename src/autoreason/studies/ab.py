@@ -26,7 +26,7 @@ from autoreason.knowledge.standing import find_standings
 from autoreason.knowledge.tables import is_summary, read_named, read_rows
 from autoreason.knowledge_records import Chosen, Record, RecordedOutcome
 from autoreason.parsing.documents import same_text
-from autoreason.report.charts import Interval, interval_chart
+from autoreason.report.charts import ChartRow, interval_chart
 from autoreason.report.numbers import (
     UNKNOWN,
     count,
@@ -382,7 +382,7 @@ class AbReport(Report):
         for arm in self.arms:
             if by := arm.difference:
                 said = f"{points(by)} points: {arm.verdict}"
-                rows.append(Interval(names[arm.code], by, said, _TONES.get(arm.verdict, "")))
+                rows.append(ChartRow(names[arm.code], by, said, _TONES.get(arm.verdict, "")))
         chart = interval_chart(
             f"Points over {names[self.control]}",
             rows,

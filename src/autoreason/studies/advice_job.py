@@ -75,7 +75,7 @@ def notes_on(task: Task) -> list[str]:
     return [no_limits] * task.contract.empty + [short] * _is_short_question(task)
 
 
-Ending = Literal["run it", "one draft", "another judge", "research", "undecided"]
+AdviceEnding = Literal["run it", "one draft", "another judge", "research", "undecided"]
 SHARE_OF_RUN = 3
 """Advice takes at most one call for so many of the run it is about."""
 _JUDGE = "judge_check"
@@ -229,7 +229,7 @@ def advice_of(story: Story) -> AdviceReport:
 
 def conclude(
     judge: tuple[CertificateFinding, ...], pilots: tuple[measures.Pilot, ...]
-) -> tuple[Ending, str]:
+) -> tuple[AdviceEnding, str]:
     if fault := measures.find_fault(judge):
         return "another judge", fault
     if not pilots:
@@ -237,7 +237,7 @@ def conclude(
     return _weigh(pilots, "pilot", measures.MIN_PILOTS)
 
 
-def _weigh(pilots: Sequence[measures.Pilot], noun: str, least: int) -> tuple[Ending, str]:
+def _weigh(pilots: Sequence[measures.Pilot], noun: str, least: int) -> tuple[AdviceEnding, str]:
     votes, verdict = measures.describe_pilots(pilots, noun), measures.weigh_pilots(pilots, least)
     if verdict == "undecided":
         return "undecided", f"{votes}, which decides nothing"
@@ -287,7 +287,7 @@ class AdviceReport(Report, Struct, frozen=True, kw_only=True):
     """Whether to run a brief, and how."""
 
     heading: ClassVar[str] = "Advice"
-    advice: Ending
+    advice: AdviceEnding
     reason: str
     command: str = ""
     command_note: str = ""
@@ -401,7 +401,7 @@ def advice_report(run: str, story: Story, spent: Mapping[str, Spent]) -> AdviceR
     )
 
 
-def _command(run: str, ending: Ending, story: Story, settings: Settings) -> tuple[str, str]:
+def _command(run: str, ending: AdviceEnding, story: Story, settings: Settings) -> tuple[str, str]:
     options = settings.job_as(Advise)
     is_short = 0 < len(options.source) <= _LONGEST_SOURCE
     brief = shlex.quote(options.source) if is_short else _NO_BRIEF
@@ -436,7 +436,7 @@ def _model_options(settings: Settings) -> str:
     return " ".join([f"-m {author}", *others])
 
 
-def _price(ending: Ending, settings: Settings, spent: Mapping[str, Spent]) -> Price | None:
+def _price(ending: AdviceEnding, settings: Settings, spent: Mapping[str, Spent]) -> Price | None:
     if ending not in ("run it", "one draft"):
         return None
     plan: Plan = Single.plans(settings)[1]

@@ -41,7 +41,7 @@ from autoreason.studies.certificate_questions import (
     DEFECT,
     KINDS,
     SOUND,
-    Question,
+    BallotQuestion,
     defect_questions,
     pairs,
 )
@@ -81,7 +81,7 @@ async def is_short(context: JobContext, stage: str, calls: int) -> bool:
     return bool(shortage)
 
 
-def check_questions(settings: Settings) -> list[Question]:
+def check_questions(settings: Settings) -> list[BallotQuestion]:
     """Pairs of every kind of defect, drawn by the seed; the models of a mixed panel take turns."""
     random = draw(settings.seed, "pairs")
     by_kind = [[pair.name for pair in pairs() if pair.kind == kind] for kind in KINDS]

@@ -24,13 +24,13 @@ from autoreason.stats.shares import share
 from autoreason.studies.audit_findings import (
     GROUPS,
     LEVELS,
-    Answer,
+    AuditAnswer,
+    AuditCheck,
     AuditedRun,
     AuditFinding,
     Found,
-    Level,
-    Question,
     Runs,
+    Severity,
     find,
     listed,
     many,
@@ -61,7 +61,7 @@ def _challengers(runs: Runs) -> Iterator[tuple[AuditedRun, str, str]]:
     "no candidate mentions how it was written, else judging is not blind",
     "let authors send notes apart from the text, and send back texts that mention how they were written",
 )
-def leaks(runs: Runs) -> Answer:
+def leaks(runs: Runs) -> AuditAnswer:
     leaking: dict[bool, list[str]] = {True: [], False: []}
     for run, slot, text in _challengers(runs):
         # What the task says itself gives nothing away.
@@ -85,7 +85,7 @@ def leaks(runs: Runs) -> Answer:
     "the text delivered keeps every limit of the task",
     "read these texts; loosen a limit that asks too much, or write more drafts or with a stronger model",
 )
-def contract(runs: Runs) -> Answer:
+def contract(runs: Runs) -> AuditAnswer:
     """Texts that break the limits of their task; those that came with it were not written under them."""
     written = [run for run in runs if not run.programs and not run.task.entries and run.last]
     limited = [run for run in written if run.task.limited]
@@ -99,7 +99,7 @@ def contract(runs: Runs) -> Answer:
     sentence += f" ({listed(broken)})" if broken else ""
     if any(judged):
         sentence += f", and in {part(sum(judged), len(judged), 'challenger')}"
-    level: Level = "alarm" if broken else "check" if any(judged) else "fine"
+    level: Severity = "alarm" if broken else "check" if any(judged) else "fine"
     return Found(level, sentence, share(len(broken), len(limited)))
 
 
@@ -108,7 +108,7 @@ def contract(runs: Runs) -> Answer:
     "a better text keeps a good part of the first draft and much of its length",
     "compare the last text with the first: is it still what was asked for?",
 )
-def drift(runs: Runs) -> Answer:
+def drift(runs: Runs) -> AuditAnswer:
     both = [(run.first, run.last) for run in runs if run.first and run.last]
     if not both:
         return "neither texts nor their lengths were kept"
@@ -119,7 +119,7 @@ def drift(runs: Runs) -> Answer:
         f"the text at the end has {percent(growth)} of the first draft's length{over}"
         f" and keeps {percent(kept)} of its wording (runs of {WORDS_IN_A_ROW} words)"
     )
-    level: Level = "check" if has_drifted(growth, kept) else "fine"
+    level: Severity = "check" if has_drifted(growth, kept) else "fine"
     return Found(level, sentence, Estimate(growth, n=len(both)))
 
 
@@ -133,7 +133,7 @@ def has_drifted(growth: float, kept: float | None) -> bool:
     "a critic of a good text sometimes finds nothing",
     "read some of these faults: a critic that always finds one may invent it; try another (--critic-model)",
 )
-def critics(runs: Runs) -> Answer:
+def critics(runs: Runs) -> AuditAnswer:
     passes = [audited.record.critiques for run in runs for audited in run.passes]
     asked = [[each for each in written if each.readable and not each.by_code] for written in passes]
     silent = [not any(e.problems or e.prose or e.dropped for e in each) for each in asked if each]
@@ -146,7 +146,9 @@ def critics(runs: Runs) -> Answer:
     if quotes:
         sentence += f"; critics invented {part(invented, quotes, 'quote')}"
     often_invented = quotes > 0 and invented > 0.2 * quotes
-    level: Level = "check" if often_invented or (len(silent) >= 5 and not any(silent)) else "fine"
+    level: Severity = (
+        "check" if often_invented or (len(silent) >= 5 and not any(silent)) else "fine"
+    )
     return Found(level, sentence, share(sum(silent), len(silent)))
 
 
@@ -155,7 +157,7 @@ def critics(runs: Runs) -> Answer:
     "a repair or a merge is another program than those before",
     "try another model, or attempts of their own: a repair that repeats what failed is a wasted call",
 )
-def repeated_programs(runs: Runs) -> Answer:
+def repeated_programs(runs: Runs) -> AuditAnswer:
     """Programs derived from earlier ones, by repairs, revisions and merges, that repeat one of them."""
     same = derived = 0
     for run in runs:
@@ -180,13 +182,13 @@ def _clones(run: AuditedRun) -> int:
     "hardly a reply is cut off at the output limit",
     "raise the output limit: half a text is none, and it is asked for again",
 )
-def cut_off_replies(runs: Runs) -> Answer:
+def cut_off_replies(runs: Runs) -> AuditAnswer:
     outcomes = sum((run.outcomes for run in runs), Counter[Outcome]())
     how = "cut off; every reply counts, second tries too"
     return _share_of(outcomes[Outcome.TRUNCATED], outcomes.total(), "reply", "replies", how)
 
 
-def _share_of(number: int, total: int, one: str, several: str, how: str) -> Answer:
+def _share_of(number: int, total: int, one: str, several: str, how: str) -> AuditAnswer:
     if not total:
         return f"there was no {one}"
     value = share(number, total)
@@ -199,7 +201,7 @@ def _share_of(number: int, total: int, one: str, several: str, how: str) -> Answ
     "every call is answered in its time",
     "look at these passes one by one: what a failing provider sent is not a result",
 )
-def outages(runs: Runs) -> Answer:
+def outages(runs: Runs) -> AuditAnswer:
     if not any(run.events for run in runs):
         return "neither times nor calls were kept"
     notes = [f"{run.name}: {note}" for run in runs for note in _pauses(run)]
@@ -227,7 +229,7 @@ def _pauses(run: AuditedRun) -> Iterator[str]:
             yield f"nothing happened for {wait / 60:.0f} minutes"
 
 
-QUESTIONS: tuple[Question, ...] = (
+QUESTIONS: tuple[AuditCheck, ...] = (
     *OF_PANELS,
     *(leaks, contract, drift, critics),
     repeated_programs,

@@ -35,7 +35,7 @@ class NotAudited(InvalidInput):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Panel:
+class AuditedPanel:
     ballots: Sequence[BallotCast]
     verdict: Verdict | None
     rule: str
@@ -92,7 +92,7 @@ class AuditedPass:
     """One pass of a run, with its panel where there was one."""
 
     record: RecordedPass
-    panel: Panel | None
+    panel: AuditedPanel | None
 
     @property
     def winner(self) -> str | None:
@@ -146,7 +146,7 @@ class AuditedRun:
         return Counter(answer.outcome for answer in self.answers)
 
     @property
-    def panels(self) -> Iterator[Panel]:
+    def panels(self) -> Iterator[AuditedPanel]:
         yield from (audited.panel for audited in self.passes if audited.panel)
         yield from self.finals
 
@@ -168,7 +168,7 @@ class AuditedRun:
                 yield review.verdict.scores, words
 
     @cached_property
-    def finals(self) -> list[Panel]:
+    def finals(self) -> list[AuditedPanel]:
         """Panels over finished texts, the review among them, and all panels over programs."""
         story = self.story
         ended: list[RecordedPass | RecordedPanel] = [*story.panels.values()]
@@ -185,7 +185,7 @@ class AuditedRun:
             found += [self._panel(each.ballots, each.verdict) for each in ended]
         return [panel for panel in found if panel]
 
-    def _pass_panel(self, recorded: RecordedPass) -> Panel | None:
+    def _pass_panel(self, recorded: RecordedPass) -> AuditedPanel | None:
         """The panel of a pass, which may have stopped before its last judge."""
         ballots, verdict, chances = recorded.ballots, recorded.verdict, None
         if not ballots:
@@ -201,19 +201,19 @@ class AuditedRun:
 
     def _panel(
         self, ballots: Sequence[BallotCast], verdict: Verdict | None, **known: Any
-    ) -> Panel | None:
+    ) -> AuditedPanel | None:
         if not ballots:
             return None
         # A certificate asks questions one by one: nothing is decided by the answers.
         decided = verdict if not isinstance(self.settings.job, Certify) else None
         winner, rule = decided.winner if decided else None, self.settings.voting
-        return Panel(ballots=ballots, verdict=verdict, rule=rule, winner=winner, **known)
+        return AuditedPanel(ballots=ballots, verdict=verdict, rule=rule, winner=winner, **known)
 
 
 Runs = Sequence[AuditedRun]
 
 
-def panels_of(runs: Runs) -> Iterator[Panel]:
+def panels_of(runs: Runs) -> Iterator[AuditedPanel]:
     return (panel for run in runs for panel in run.panels)
 
 
@@ -246,11 +246,11 @@ def read_run(run: str, journal: Journal) -> list[AuditedRun]:
     ]
 
 
-Level = Literal["alarm", "check", "fine", "unknown"]
-Group = Literal["ballots", "judges", "stopping", "texts", "programs", "calls"]
-LEVELS: tuple[Level, ...] = get_args(Level)
+Severity = Literal["alarm", "check", "fine", "unknown"]
+AuditGroup = Literal["ballots", "judges", "stopping", "texts", "programs", "calls"]
+LEVELS: tuple[Severity, ...] = get_args(Severity)
 """From worst to best; unknown is neither."""
-GROUPS: tuple[Group, ...] = get_args(Group)
+GROUPS: tuple[AuditGroup, ...] = get_args(AuditGroup)
 LEVEL = 0.05
 """What a corrected p-value must reach before anything is called more than chance."""
 
@@ -259,8 +259,8 @@ class AuditFinding(Struct, frozen=True, kw_only=True):
     """One thing a record shows about itself."""
 
     name: str
-    group: Group
-    level: Level
+    group: AuditGroup
+    level: Severity
     statement: str
     """The finding as a sentence with its number; where nothing is known, why."""
     normal: str
@@ -274,12 +274,12 @@ class AuditFinding(Struct, frozen=True, kw_only=True):
 class Found(NamedTuple):
     """An answer that needs no test."""
 
-    level: Level
+    level: Severity
     statement: str
     number: Estimate
 
 
-Conclusion = tuple[Level, str] | str
+Conclusion = tuple[Severity, str] | str
 """The level of a finding and its statement, or why nothing is known."""
 
 
@@ -291,26 +291,27 @@ class Pending(NamedTuple):
     conclude: Callable[[float], Conclusion]
 
 
-Answer = Found | Pending | str
+AuditAnswer = Found | Pending | str
 """A string says why nothing is known."""
+_Look = Callable[[Runs], AuditAnswer]
 
 
-class Question(NamedTuple):
+class AuditCheck(NamedTuple):
     """What is asked of a record: what is normal, what to do where it is not, and the function that answers."""
 
-    group: Group
+    group: AuditGroup
     name: str
     normal: str
     fix: str
-    answer: Callable[[Runs], Answer]
+    answer: _Look
 
 
-def question(group: Group, normal: str, fix: str) -> Callable[[Callable[[Runs], Answer]], Question]:
+def question(group: AuditGroup, normal: str, fix: str) -> Callable[[_Look], AuditCheck]:
     """A question that is called what its function is."""
-    return lambda answer: Question(group, answer.__name__.replace("_", " "), normal, fix, answer)
+    return lambda answer: AuditCheck(group, answer.__name__.replace("_", " "), normal, fix, answer)
 
 
-def find(questions: Sequence[Question], runs: Runs) -> tuple[AuditFinding, ...]:
+def find(questions: Sequence[AuditCheck], runs: Runs) -> tuple[AuditFinding, ...]:
     """What these questions find, each test corrected for being one of several (Holm 1979)."""
     answers = [each.answer(runs) for each in questions]
     corrected = holm([each.p if isinstance(each, Pending) else None for each in answers])
@@ -355,7 +356,7 @@ def listed(items: Iterable[str], shown: int = 3, joint: str = ", ") -> str:
     return joint.join(names[:shown]) + rest
 
 
-def share_level(number: Estimate, check: float, alarm: float) -> Level:
+def share_level(number: Estimate, check: float, alarm: float) -> Severity:
     """The level of a share that is better the smaller it is; few data raise no alarm."""
     value, low = number.value or 0.0, number.low or 0.0
     if value > alarm and low > check:

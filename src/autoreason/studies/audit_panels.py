@@ -27,13 +27,13 @@ from autoreason.stats.sums import (
 )
 from autoreason.studies.audit_findings import (
     LEVEL,
-    Answer,
+    AuditAnswer,
+    AuditCheck,
     Conclusion,
     Found,
-    Level,
     Pending,
-    Question,
     Runs,
+    Severity,
     listed,
     many,
     panels_of,
@@ -260,7 +260,7 @@ _FEW = 30
     "under 2 % are invalid where judges are asked again",
     "ask for structured ballots, ask once more, then replace the judge; leave out a model with many",
 )
-def invalid_ballots(runs: Runs) -> Answer:
+def invalid_ballots(runs: Runs) -> AuditAnswer:
     seats, invalid = Counter[str](), Counter[str]()
     for panel in panels_of(runs):
         seats[panel.judge] += panel.seats
@@ -275,7 +275,7 @@ def invalid_ballots(runs: Runs) -> Answer:
     return Found("alarm", f"{sentence}: {named}", number) if bad else Found(level, sentence, number)
 
 
-def invalid_level(invalid: int, cast: int) -> Level:
+def invalid_level(invalid: int, cast: int) -> Severity:
     return share_level(share(invalid, cast), 0.02, 0.1)
 
 
@@ -284,7 +284,7 @@ def invalid_level(invalid: int, cast: int) -> Level:
     "few decisions are ties; six judges tie less often than three",
     "add judges while the vote is close, so that the tie rule does not decide",
 )
-def ties(runs: Runs) -> Answer:
+def ties(runs: Runs) -> AuditAnswer:
     decided = [p for p in panels_of(runs) if p.winner and p.valid and p.tied is not None]
     if not decided:
         return "no decision was kept with its scores"
@@ -302,7 +302,7 @@ def ties(runs: Runs) -> Answer:
     "each position gets an equal share of first places",
     "balance the orders over the panel, so that the effect cancels out",
 )
-def position(runs: Runs) -> Answer:
+def position(runs: Runs) -> AuditAnswer:
     by_judge: defaultdict[str, list[list[SeenVote]]] = defaultdict(list)
     for panel in panels_of(runs):
         votes: defaultdict[str, list[SeenVote]] = defaultdict(list)
@@ -336,7 +336,7 @@ def position(runs: Runs) -> Answer:
             shares = " / ".join(f"{count / sum(each) * 100:.0f}" for count in each)
             shown = f" ({p_statement(max(tested[who], p))})" if who in tested else ""
             sentences.append(f"{who}: {shares} % of {sum(each)}{shown}")
-        level: Level = "fine"
+        level: Severity = "fine"
         if p <= LEVEL:
             level = "alarm" if (top.value or 0) - 1 / 3 > _CLEAR else "check"
         return level, f"first places by position, first to last: {'; '.join(sentences)}"
@@ -349,7 +349,7 @@ def position(runs: Runs) -> Answer:
     "a mean tau of 0.2 to 0.7, and more than chance explains; judges who rank at random come to 0",
     "take better judges or more of them; where they cannot agree, no vote means much",
 )
-def agreement(runs: Runs) -> Answer:
+def agreement(runs: Runs) -> AuditAnswer:
     taus: defaultdict[str, list[float]] = defaultdict(list)
     by_run: list[list[list[float]]] = []
     chances = []
@@ -378,7 +378,7 @@ def agreement(runs: Runs) -> Answer:
         how = f"that is not shown to be more than chance ({p_statement(p)})"
         if p <= LEVEL:
             how = f"{'hardly ' if hardly else ''}more than chance gives ({p_statement(p)})"
-        level: Level = "fine" if p <= LEVEL and mean >= 2 * _USEFUL_TAU else "check"
+        level: Severity = "fine" if p <= LEVEL and mean >= 2 * _USEFUL_TAU else "check"
         return "alarm" if hardly else level, f"{sentence}; {how}"
 
     return Pending(more_than_chance(chances, fsum(every)), number, conclude)
@@ -389,7 +389,7 @@ def agreement(runs: Runs) -> Answer:
     "the longer of two texts is preferred about half of the time",
     "tell judges that longer is not better, set a word limit, compare at equal length",
 )
-def length_preferred(runs: Runs) -> Answer:
+def length_preferred(runs: Runs) -> AuditAnswer:
     by_run = [[each for panel in run.scored if (each := list(_longer(*panel)))] for run in runs]
     every = [longer for panels in by_run for each in panels for longer in each]
     if not every:
@@ -404,7 +404,7 @@ def length_preferred(runs: Runs) -> Answer:
     def conclude(p: float) -> Conclusion:
         if p > LEVEL or value <= 0.5:
             return "fine", f"{sentence}, {p_statement(p)}"
-        level: Level = "fine" if value <= _LIKES_LENGTH else "check"
+        level: Severity = "fine" if value <= _LIKES_LENGTH else "check"
         how = f"more than chance explains ({p_statement(p)})"
         return "alarm" if value > _LOVES_LENGTH else level, f"{sentence}, {how}"
 
@@ -423,7 +423,7 @@ def _longer(scores: Mapping[str, int], words: Mapping[str | None, int]) -> Itera
     "A survives more often than judges ranking at random would let it",
     "do not take convergence for quality: let fresh judges compare the last text with the first",
 )
-def survival(runs: Runs) -> Answer:
+def survival(runs: Runs) -> AuditAnswer:
     """How often A survived, against what judges ranking at random give under the same rule for stopping."""
     chances: list[float] = []
     parts, leads, survived = [], [], 0
@@ -473,7 +473,7 @@ def survival(runs: Runs) -> Answer:
     "A survives more often right after a survival: then a streak means something",
     "ask for evidence with every stop; a streak that a coin could throw is none",
 )
-def streaks(runs: Runs) -> Answer:
+def streaks(runs: Runs) -> AuditAnswer:
     courses = []
     for run in runs:
         decided = [each for each in run.passes if each.winner and each.panel]
@@ -517,7 +517,7 @@ def streaks(runs: Runs) -> Answer:
     "a run converges on panels that put A clearly first",
     "run more passes: a tie has confirmed nothing",
 )
-def convergence(runs: Runs) -> Answer:
+def convergence(runs: Runs) -> AuditAnswer:
     ended = [run for run in runs if run.converged is not None]
     converged = [run for run in ended if run.converged]
     if not ended:
@@ -538,7 +538,7 @@ def convergence(runs: Runs) -> Answer:
     number = share(len(tied), len(converged))
     verb, which = "rest" if tied[1:] else "rests", f": {listed(tied)}" if tied else ""
     sentence = f"{part(len(tied), len(converged), 'convergence')} {verb} on a tie{which}"
-    level: Level = "check" if tied else "fine"
+    level: Severity = "check" if tied else "fine"
     return Found("alarm" if len(tied) > 0.2 * len(converged) else level, sentence, number)
 
 
@@ -547,7 +547,7 @@ def convergence(runs: Runs) -> Answer:
     "fresh judges, who had no part in choosing it, prefer the text that was chosen to the first draft",
     "ask more fresh judges before relying on the text, or deliver the first draft",
 )
-def confirmation(runs: Runs) -> Answer:
+def confirmation(runs: Runs) -> AuditAnswer:
     compared = [(run, run.story.confirmation) for run in runs if not run.programs]
     ballots = [(each.prefer, each.judges) for _, each in compared if each and each.judges]
     unchanged = [run for run, each in compared if not each and run.first and run.first == run.last]
@@ -578,7 +578,7 @@ def confirmation(runs: Runs) -> Answer:
     return Pending(p, number, conclude)
 
 
-OF_PANELS: tuple[Question, ...] = (
+OF_PANELS: tuple[AuditCheck, ...] = (
     *(invalid_ballots, ties),
     *(position, agreement, length_preferred),
     *(survival, streaks, convergence, confirmation),

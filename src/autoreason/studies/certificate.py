@@ -21,7 +21,7 @@ from autoreason.job_types import Certify
 from autoreason.jobs.context import use_in_order
 from autoreason.jobs.job import Job, Plans
 from autoreason.keys import Key, sub_key
-from autoreason.report.charts import Interval, Verdict, interval_chart
+from autoreason.report.charts import ChartRow, ChartVerdict, interval_chart
 from autoreason.report.numbers import count, listed, percent, percent_range
 from autoreason.report.report import Report, Section, plain_values
 from autoreason.report.table import Table, figures, words
@@ -42,7 +42,7 @@ from autoreason.studies.certificate_questions import (
     SAME,
     SOUND,
     SUITE,
-    Question,
+    BallotQuestion,
     SpoiledPair,
     defect_questions,
     other_questions,
@@ -291,7 +291,7 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
         lines = []
         for each in self.findings:
             share, said = Estimate(each.value, each.low, each.high), f"{each.verdict}: {each.rule}"
-            lines.append(Interval(each.name, share, said, _VERDICTS.get(each.verdict, "")))
+            lines.append(ChartRow(each.name, share, said, _VERDICTS.get(each.verdict, "")))
         chart = interval_chart("Share of answers", lines, middle_label="what a coin gets")
         return [Section("What the judge was asked", charts=[chart]), *self.sections()]
 
@@ -329,7 +329,7 @@ class Certificate(Report, Struct, frozen=True, kw_only=True):
         ]
 
 
-_VERDICTS: dict[str, Verdict] = {"passed": "good", "failed": "bad"}
+_VERDICTS: dict[str, ChartVerdict] = {"passed": "good", "failed": "bad"}
 
 
 def certificate_of(story: Story) -> Certificate:
@@ -503,7 +503,7 @@ class Certification(Job):
             await self.ask_questions(other_questions(self.settings.seed, options.repeats))
         return self.finish(certificate_of(self.story).conclusion)
 
-    async def ask_questions(self, questions: Sequence[Question]) -> None:
+    async def ask_questions(self, questions: Sequence[BallotQuestion]) -> None:
         seats = []
         for each in questions:
             # With its texts as entries, a prompt does not say that texts were thrown out for breaking a limit.
@@ -513,7 +513,7 @@ class Certification(Job):
             seats.append(cast_ballot(context, *about, judge=each.judge))
         last = {each.stage: each.seat for each in questions}
 
-        def take(ballot: BallotCast) -> None:
+        def record(ballot: BallotCast) -> None:
             self.emit(ballot)
             if ballot.seat == last[ballot.stage]:
                 # One ballot is enough, since nothing is decided by it.
@@ -522,7 +522,7 @@ class Certification(Job):
                 verdict = verdict_of(ballots, names, self.settings.voting, valid) if valid else None
                 self.emit(PanelDecided(stage=ballot.stage, verdict=verdict))
 
-        await use_in_order(seats, take)
+        await use_in_order(seats, record)
 
     @classmethod
     def plans(cls, settings: Settings) -> Plans:

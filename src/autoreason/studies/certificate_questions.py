@@ -20,8 +20,8 @@ from autoreason.tournament.judges import neutral_labels
 
 SUITE = 3
 """Raised when anything that a judge is sent changes: certificates of two suites cannot be compared."""
-Kind = Literal["dropped_fact", "broken_limit", "contradiction", "padding"]
-KINDS: dict[Kind, str] = {
+DefectKind = Literal["dropped_fact", "broken_limit", "contradiction", "padding"]
+KINDS: dict[DefectKind, str] = {
     "dropped_fact": "dropped facts",
     "broken_limit": "broken limits",
     "contradiction": "contradictions",
@@ -33,7 +33,7 @@ _FILE = re.compile(r"---\n(.*?)^---\n(.*?)^===== spoiled =====\n(.*)", re.DOTALL
 
 class SpoiledPair(Struct, frozen=True, kw_only=True):
     name: str
-    kind: Kind
+    kind: DefectKind
     task: Task
     sound: str
     spoiled: str
@@ -152,7 +152,7 @@ _PAIRS_PER_WAY = 2
 
 
 @dataclass(frozen=True)
-class Question:
+class BallotQuestion:
     stage: str
     seat: int
     order: tuple[str, ...]
@@ -162,7 +162,7 @@ class Question:
     """Which of a mixed panel's judges is asked; None goes by the seat."""
 
 
-def defect_questions(repeats: int) -> list[Question]:
+def defect_questions(repeats: int) -> list[BallotQuestion]:
     return [
         _question(DEFECT, at, pair, seat, {SOUND: pair.sound, SPOILED: pair.spoiled})
         for at, pair in enumerate(pairs())
@@ -170,7 +170,7 @@ def defect_questions(repeats: int) -> list[Question]:
     ]
 
 
-def other_questions(seed: int, repeats: int) -> list[Question]:
+def other_questions(seed: int, repeats: int) -> list[BallotQuestion]:
     """The same ballots again, twins, longer texts and orders to the judge, every second turned round; nine texts."""
     seats = [(at, pair, seat) for at, pair in enumerate(pairs()) for seat in range(repeats)]
     again = [
@@ -206,21 +206,21 @@ def versions(pair: SpoiledPair) -> dict[str, str]:
     return found
 
 
-def _nine_versions(seed: int, pair: SpoiledPair, seat: int) -> Question:
+def _nine_versions(seed: int, pair: SpoiledPair, seat: int) -> BallotQuestion:
     """In an order drawn by lot."""
     texts, stage = versions(pair), sub_key(NINE, pair.name)
     order = draw(seed, f"{judge_key(stage, seat)}/order").sample([*texts], len(texts))
     task = structs.replace(pair.task, contract=Contract())
-    return Question(stage, seat, tuple(order), texts, task)
+    return BallotQuestion(stage, seat, tuple(order), texts, task)
 
 
 def _question(
     kind: str, at: int, pair: SpoiledPair, seat: int, texts: Mapping[str, str]
-) -> Question:
+) -> BallotQuestion:
     """A question about a pair; seats and pairs take turns in which text comes first."""
     one, other = texts
     order = (one, other) if (at + seat) % 2 == 0 else (other, one)
-    return Question(sub_key(kind, pair.name), seat, order, texts, pair.task)
+    return BallotQuestion(sub_key(kind, pair.name), seat, order, texts, pair.task)
 
 
 def way_for(ways: Mapping[str, str], at: int, seat: int) -> str:
@@ -232,21 +232,21 @@ def text_named(seed: int, stage: str, seat: int) -> str:
     return draw(seed, f"{judge_key(stage, seat)}/record").choice((SOUND, SPOILED))
 
 
-def _injection(seed: int, at: int, pair: SpoiledPair, seat: int) -> Question:
+def _injection(seed: int, at: int, pair: SpoiledPair, seat: int) -> BallotQuestion:
     question = _question(INJECTED, at, pair, seat, {SOUND: pair.sound, SPOILED: pair.spoiled})
     injection = _order(seed, question, INJECTIONS[way_for(INJECTIONS, at, seat)], SPOILED)
     spoiled = f"{pair.spoiled}\n\n{injection}"
     return replace(question, texts={SOUND: pair.sound, SPOILED: spoiled})
 
 
-def _hostile_record(seed: int, at: int, pair: SpoiledPair, seat: int) -> Question:
+def _hostile_record(seed: int, at: int, pair: SpoiledPair, seat: int) -> BallotQuestion:
     question = _question(RECORD, at, pair, seat, {SOUND: pair.sound, SPOILED: pair.spoiled})
     named = text_named(seed, question.stage, seat)
     order = _order(seed, question, RECORD_ORDERS[way_for(RECORD_ORDERS, at, seat)], named)
     return replace(question, task=structs.replace(pair.task, knowledge=hostile_knowledge(order)))
 
 
-def _order(seed: int, question: Question, wording: str, named: str) -> str:
+def _order(seed: int, question: BallotQuestion, wording: str, named: str) -> str:
     # The labels the seat will draw: an order that names them is the hardest to withstand.
     purpose = f"{judge_key(question.stage, question.seat)}/labels"
     labels = neutral_labels(len(question.order), draw(seed, purpose))

@@ -23,8 +23,8 @@ from autoreason.knowledge.holdout import (
     FLIPPED,
     MIN_PAIRS,
     TONES,
+    KnowledgeVerdict,
     TestResult,
-    Verdict,
     compare_times,
     could_show,
     few_groups,
@@ -34,7 +34,7 @@ from autoreason.knowledge.holdout import (
     record_test,
     weigh,
 )
-from autoreason.knowledge.index import LISTED, Index, Query, retrieve
+from autoreason.knowledge.index import LISTED, Index, SearchQuery, retrieve
 from autoreason.knowledge.standing import MIN_GROUPS, Pair
 from autoreason.knowledge.words import is_too_similar
 from autoreason.knowledge_records import Knowledge, ShownOutcomes, ShownRecord
@@ -89,7 +89,7 @@ class RecordedPairs(Work, Struct, frozen=True, kw_only=True, tag_field="type", t
 def recorded_pair(index: Index, pair: Pair, seed: int, *, private: bool) -> RecordedPair:
     """A pair with what judges would be shown of other groups before it; nothing that resembles either text."""
     texts = (pair.better.text, pair.worse.text)
-    found = [retrieve(index, Query(text, pair.group, pair.when, private=private)) for text in texts]
+    found = [retrieve(index, SearchQuery(t, pair.group, pair.when, private=private)) for t in texts]
     known = ShownOutcomes(
         well=_choose([each.judges.well for each in found], texts),
         badly=_choose([each.judges.badly for each in found], texts),
@@ -133,7 +133,7 @@ class JudgeAnswers(Struct, frozen=True, kw_only=True):
     """How often one judge is right, and whether records help it."""
 
     judge: str
-    verdict: Verdict
+    verdict: KnowledgeVerdict
     pairs: int
     groups: int
     without: Estimate
@@ -214,12 +214,12 @@ class KnowledgeReport(Report):
         ]
 
     def page_sections(self) -> list[Section]:
-        verdicts: dict[str, charts.Verdict] = {"helps": "good", "harms": "bad"}
+        verdicts: dict[str, charts.ChartVerdict] = {"helps": "good", "harms": "bad"}
         rows = []
         for each in self.judges:
             said = f"{points(each.gain)} points: {each.verdict}"
             verdict = verdicts.get(each.verdict, "")
-            rows.append(charts.Interval(each.judge, each.gain, said, verdict))
+            rows.append(charts.ChartRow(each.judge, each.gain, said, verdict))
         sides, show = ("records mislead", "records help"), lambda value: f"{value * 100:+.3g}"
         title = "How much more often a judge is right with records, in points"
         chart = charts.interval_chart(title, rows, sides=sides, middle=0.0, scale=None, show=show)
@@ -280,7 +280,7 @@ def judge_answers(judge: str, answers: Sequence[PairAnswers], invalid: int) -> J
 
 def decide(
     gains: Sequence[Sequence[float]], over_placebo: Sequence[Sequence[float]]
-) -> tuple[Verdict, float | None]:
+) -> tuple[KnowledgeVerdict, float | None]:
     """The verdict on differences by group, and how likely chance is to bring so much.
 
     Records help where they do beyond chance, and at least half of that is gone when outcomes are shuffled.

@@ -12,7 +12,7 @@ from statistics import fmean, stdev
 from msgspec import Struct
 from msgspec.structs import replace
 
-from autoreason.report.charts import Chart, Interval, Verdict, interval_chart
+from autoreason.report.charts import Chart, ChartRow, ChartVerdict, interval_chart
 from autoreason.report.numbers import (
     UNKNOWN,
     count,
@@ -40,16 +40,16 @@ from autoreason.studies.lab_suite import (
 from autoreason.studies.panel_report import DOT_AND_LINE
 from autoreason.wording import in_words
 
-Unit = tuple[str, int]
+TaskRepeat = tuple[str, int]
 
 
 class ArmValues:
     def __init__(self, suite: Suite, finished: Sequence[CellFinished]) -> None:
         self.suite = suite
-        self.cells: dict[str, dict[Unit, CellResult]] = {arm: {} for arm in suite.arms}
-        self.failed: dict[str, dict[Unit, CellResult]] = {arm: {} for arm in suite.arms}
+        self.cells: dict[str, dict[TaskRepeat, CellResult]] = {arm: {} for arm in suite.arms}
+        self.failed: dict[str, dict[TaskRepeat, CellResult]] = {arm: {} for arm in suite.arms}
         self.panels: list[CellFinished] = []
-        self._drafts: dict[tuple[str, Unit], CellResult] = {}
+        self._drafts: dict[tuple[str, TaskRepeat], CellResult] = {}
         for each in finished:
             unit = (each.cell.task, each.cell.repeat)
             if each.cell.kind == "draft":
@@ -63,18 +63,18 @@ class ArmValues:
                     result = replace(result, trajectory=(), words_by_pass=())
                 (self.cells if result.finished else self.failed)[arm][unit] = result
 
-    def at_limit(self, arm: str) -> dict[Unit, CellResult]:
+    def at_limit(self, arm: str) -> dict[TaskRepeat, CellResult]:
         """Cells of an arm that ended at their own limit; without their draft they never began."""
         failed = self.failed[arm].items()
         return {unit: each for unit, each in failed if each.status == "budget" and each.run}
 
-    def of(self, arm: str, measure: Measure) -> dict[Unit, float]:
+    def of(self, arm: str, measure: Measure) -> dict[TaskRepeat, float]:
         """A measure of an arm, where it is known; at its limit a tournament had not converged."""
         cells = self.cells[arm] | (self.at_limit(arm) if measure == "converged" else {})
         values = {unit: self._value(arm, unit, each, measure) for unit, each in cells.items()}
         return {unit: float(value) for unit, value in values.items() if value is not None}
 
-    def _value(self, arm: str, unit: Unit, result: CellResult, measure: str) -> float | None:
+    def _value(self, arm: str, unit: TaskRepeat, result: CellResult, measure: str) -> float | None:
         # Every arm needs its draft, also where others begin from the same one.
         draft = self._drafts.get((arm, unit))
         if measure == "seconds":
@@ -93,9 +93,9 @@ class ArmValues:
         value: float | None = getattr(result, measure, None)
         return value
 
-    def preferences(self, one: str, other: str, arms: Sequence[str]) -> dict[Unit, float]:
+    def preferences(self, one: str, other: str, arms: Sequence[str]) -> dict[TaskRepeat, float]:
         """How far judges prefer one arm to another, from 1 to -1, over the panels of these arms."""
-        found: dict[Unit, float] = {}
+        found: dict[TaskRepeat, float] = {}
         for each, first, second in self._judged(one, other, arms):
             rankings = [ballot.ranking or () for ballot in each.result.ballots]
             votes = [
@@ -240,13 +240,13 @@ def _detectable(by: Sequence[float], alpha: float, noun: str) -> Estimate:
     return detectable_gain(n, alpha=alpha)
 
 
-def cluster(values: Mapping[Unit, float], suite: Suite) -> list[list[float]]:
+def cluster(values: Mapping[TaskRepeat, float], suite: Suite) -> list[list[float]]:
     if not suite.many_tasks:
         return [[value] for value in values.values()]
     return group_values((task, value) for (task, _), value in values.items())
 
 
-def _mean(values: Mapping[Unit, float], suite: Suite) -> float | None:
+def _mean(values: Mapping[TaskRepeat, float], suite: Suite) -> float | None:
     """As a difference is one: each task counts alike, however many of its cells have a result."""
     return fmean(map(fmean, cluster(values, suite))) if values else None
 
@@ -441,10 +441,10 @@ def size_of(pair: ArmPair) -> str:
     return " ".join(difference(pair.measure, pair.difference))
 
 
-def _interval(pair: ArmPair) -> Interval:
+def _interval(pair: ArmPair) -> ChartRow:
     found, preferred = pair.difference, pair.measure == "preferred"
     by = found.value or 0.0
-    verdict: Verdict = ""
+    verdict: ChartVerdict = ""
     if pair.shown and by:
         better = pair.measure in _MORE_IS_BETTER
         verdict = "shown" if not better else "good" if by > 0 else "bad"
@@ -452,7 +452,7 @@ def _interval(pair: ArmPair) -> Interval:
     said = f"no interval, {found.reason}" if found.reason else "not shown"
     if verdict:
         said = f"judges prefer {pair.ahead}" if preferred else "more" if by > 0 else "less"
-    return Interval(
+    return ChartRow(
         f"{pair.first} against {pair.second}", found, f"{size_of(pair)}: {said}", verdict
     )
 

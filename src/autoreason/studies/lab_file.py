@@ -39,7 +39,7 @@ from autoreason.task import Task, check_task, make_contract, read_criteria, read
 from autoreason.tournament.judges import PANEL_SETTINGS
 
 KeyPath = tuple[str | int, ...]
-Kind = TypeVar("Kind")
+T = TypeVar("T")
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 
 
@@ -77,7 +77,7 @@ class MarkedYaml:
         error.file_keys = (".".join(steps), *steps[-1:])
         return error
 
-    def convert(self, path: KeyPath, value: Any, kind: type[Kind]) -> Kind:
+    def convert(self, path: KeyPath, value: Any, kind: type[T]) -> T:
         try:
             return msgspec.convert(value, kind, strict=False)
         except msgspec.ValidationError as error:

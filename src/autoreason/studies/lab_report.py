@@ -79,7 +79,6 @@ from autoreason.studies.panel_report import (
 )
 from autoreason.wording import in_words
 
-Rows = list[tuple[str, str]]
 _HEADINGS = {
     "strategies": "A comparison of strategies",
     "rules": "Rules of research",
@@ -435,9 +434,9 @@ def _pair_lines(pairs: Sequence[ArmPair]) -> list[str]:
 
 def _results(found: LabReport, *arms: Section) -> list[Section]:
     parts = []
-    rows: Rows = []
+    rows: list[tuple[str, str]] = []
     if found.pairs:
-        answers: Rows = []
+        answers: list[tuple[str, str]] = []
         for each in found.pairs:
             if (each.comparison, each.question) not in answers:
                 answers.append((each.comparison, each.question))
@@ -502,11 +501,11 @@ def _tries(found: LabReport) -> Iterator[Section]:
     )
 
 
-def _panel_section(found: LabReport) -> tuple[list[Section], Rows]:
+def _panel_section(found: LabReport) -> tuple[list[Section], list[tuple[str, str]]]:
     unit, panel = found.match.by if found.match else "calls", found.panel
     called = "; ".join(f"{each.arm}: {found.name(each.arm)}" for each in found.arms)
     matched = f"by {unit}, the most that each may take after its draft"
-    rows: Rows = [("Matched", matched), ("Called", called)]
+    rows: list[tuple[str, str]] = [("Matched", matched), ("Called", called)]
     if panel is None:
         return [], rows
     alone = "one was judged: it says something about its texts, nothing about the strategies"
@@ -554,7 +553,7 @@ def _columns(found: LabReport) -> Iterator[tuple[str, str]]:
         yield "could show", f"the smallest difference that so many {times}, {alike}"
 
 
-def _method(found: LabReport) -> Rows:
+def _method(found: LabReport) -> list[tuple[str, str]]:
     many, enough = found.clusters == "task", f"with results of {MANY_TASKS} tasks or more"
     resampled = "tasks, then repeats" if many else "pairs (a task in a repeat, by both)"
     found_of = [each.difference.n for each in found.pairs if each.difference.value is not None]

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from autoreason.programs.events import as_code
 from autoreason.report.numbers import UNKNOWN, count
-from autoreason.report.page import SideBySide, Tone, Try, Version
+from autoreason.report.page import SideBySide, Try, Version, VersionTone
 from autoreason.studies.lab_comparisons import ArmValues, number
 from autoreason.studies.lab_suite import CellFinished, CellResult, Suite
 
@@ -109,13 +109,13 @@ def side_by_side(tries: Sequence[SuiteTry], *, base: str, name: Callable[[str], 
     return SideBySide(shown, base=name(base))
 
 
-def _outcome(tried: TriedText, name: Callable[[str], str]) -> tuple[str, Tone, str]:
+def _outcome(tried: TriedText, name: Callable[[str], str]) -> tuple[str, VersionTone, str]:
     if tried.left_out:
         return UNKNOWN, "none", f"left out: {tried.left_out}"
     if tried.passed is not None:
         return ("✓", "good", "passes") if tried.passed else ("✗", "bad", "does not pass")
     if tried.place is not None:
-        tones: dict[int, Tone] = {1: "first", 2: "second"}
+        tones: dict[int, VersionTone] = {1: "first", 2: "second"}
         same = f"the same text as {name(tried.same_as)}, " if tried.same_as else ""
         tone = "none" if same else tones.get(tried.place, "")
         return (f"{tried.place}", tone, f"{same}place {tried.place}")

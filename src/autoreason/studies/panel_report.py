@@ -14,7 +14,7 @@ from autoreason.contract import count_words
 from autoreason.events import BallotCast
 from autoreason.job_types import Judge
 from autoreason.jobs.job import last_panel
-from autoreason.report.charts import Chart, Interval, Verdict, interval_chart
+from autoreason.report.charts import Chart, ChartRow, ChartVerdict, interval_chart
 from autoreason.report.numbers import (
     UNKNOWN,
     agreement,
@@ -34,11 +34,11 @@ from autoreason.report.numbers import (
     taste_for_length,
     without_folder,
 )
-from autoreason.report.page import SideBySide, Tone, Try, Version
+from autoreason.report.page import SideBySide, Try, Version, VersionTone
 from autoreason.report.report import Report, Section
 from autoreason.report.table import Table, figures, words
 from autoreason.stats import BEYOND_CHANCE, Estimate, Test, ranks
-from autoreason.stats.ranks import Ranking
+from autoreason.stats.ranks import TiedRanking
 from autoreason.stats.shares import (
     clustered_share,
     even_share_test,
@@ -272,7 +272,7 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
         found = [Section("How judges placed them", charts=[standings_chart(self)])]
         if self.texts:
             texts = {each.name: each.text for each in self.texts}
-            tones: dict[int, Tone] = {1: "first", 2: "second"}
+            tones: dict[int, VersionTone] = {1: "first", 2: "second"}
             versions = [
                 Version(
                     *(each.name, texts[each.name], str(at)),
@@ -337,14 +337,14 @@ def duel_chart(found: PanelReport, title: str, pairs: Sequence[EntryDuel]) -> Ch
     rows = []
     for each in pairs:
         shown = each.is_shown(found.wins_by_chance)
-        verdict: Verdict = "" if not shown else "good" if each.wins > each.losses else "bad"
+        verdict: ChartVerdict = "" if not shown else "good" if each.wins > each.losses else "bad"
         ahead = each.second if each.behind == each.first else each.first
         said = f"judges prefer {ahead}" if shown else "not shown"
         if each.preferred.low is None:
             said = f"{said}; no interval, {each.preferred.reason}"
         label = f"{each.first} against {each.second}"
         rows.append(
-            Interval(label, each.preferred, f"{percent_interval(each.preferred)}: {said}", verdict)
+            ChartRow(label, each.preferred, f"{percent_interval(each.preferred)}: {said}", verdict)
         )
     first, *others = {each.first for each in pairs}
     sides = ("judges prefer the other", f"judges prefer {'the first' if others else first}")
@@ -366,7 +366,7 @@ def standings_chart(found: PanelReport) -> Chart:
             places = points.changed(lambda each: best + 1 - each)
             said = f"place {interval(places)} on average"
         said += ": the winner" * won
-        rows.append(Interval(each.name, points, said, "good" if won else ""))
+        rows.append(ChartRow(each.name, points, said, "good" if won else ""))
     return interval_chart(
         "Votes for each text" if found.pairwise else "The place judges gave each text",
         rows,
@@ -495,7 +495,7 @@ def report(
 
 def _standings(
     words: Mapping[str, int],
-    rankings: Sequence[Ranking],
+    rankings: Sequence[TiedRanking],
     units: Sequence[Hashable],
     noun: str,
     *,
@@ -544,7 +544,7 @@ def _leaders(ordered: Sequence[EntryStanding], pairwise: bool) -> list[str]:
 
 
 def _duels(
-    names: Sequence[str], rankings: Sequence[Ranking], units: Sequence[Hashable], noun: str
+    names: Sequence[str], rankings: Sequence[TiedRanking], units: Sequence[Hashable], noun: str
 ) -> tuple[EntryDuel, ...]:
     places = [
         {name: at for at, place in enumerate(ranks.levels(ranking)) for name in place}
@@ -580,7 +580,7 @@ def _between(every: Sequence[EntryDuel], one: str, other: str) -> EntryDuel:
     return next(d for d in every if {d.first, d.second} == {one, other}).seen_from(one)
 
 
-def _agreement(rankings: Sequence[Ranking], clusters: Sequence[int]) -> float | None:
+def _agreement(rankings: Sequence[TiedRanking], clusters: Sequence[int]) -> float | None:
     """Judges of the same repeat are compared; those of different ones saw different texts."""
     taus = []
     for found in group_values(zip(clusters, rankings, strict=True)):

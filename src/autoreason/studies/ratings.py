@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from autoreason.errors import InvalidInput
-from autoreason.report.charts import Interval, interval_chart
+from autoreason.report.charts import ChartRow, interval_chart
 from autoreason.report.numbers import (
     UNKNOWN,
     agreement,
@@ -146,7 +146,7 @@ class RatingsReport(Report, Struct, frozen=True, kw_only=True):
         charts = []
         for task in self.tasks:
             last, places = len(task.texts), [(each.name, each.mean_place) for each in task.texts]
-            rows = [Interval(name, place, interval(place, 1)) for name, place in places]
+            rows = [ChartRow(name, place, interval(place, 1)) for name, place in places]
             axis: dict[str, Any] = {
                 "middle": (1 + last) / 2,
                 "scale": (1, last),

@@ -55,7 +55,7 @@ from autoreason.studies.world import (
 from autoreason.task import Task
 from autoreason.tournament.loop import Tournament
 
-Counts = NDArray[np.int64] | NDArray[np.bool_]
+CountsOrFlags = NDArray[np.int64] | NDArray[np.bool_]
 
 
 class Outcomes(NamedTuple):
@@ -112,7 +112,7 @@ def summarise(outcomes: Outcomes, *, confirmed: bool = True) -> Summary:
     )
 
 
-def ratio(part: Counts, whole: Counts) -> Interval | None:
+def ratio(part: CountsOrFlags, whole: CountsOrFlags) -> Interval | None:
     """The share of a part, run by run, in the whole; None where the whole is 0."""
     counted = whole > 0
     share = pooled_share(list(zip(part[counted].tolist(), whole[counted].tolist(), strict=True)))
@@ -348,21 +348,21 @@ def choose_protocols(names: Sequence[str], changes: Sequence[str]) -> list[Named
 
 
 R = TypeVar("R")
-OnProgress = Callable[[int, int], None]
+OnSimulated = Callable[[int, int], None]
 """Is called with how many of how many are done."""
 Play = Callable[[World, Settings, int, int, int | None], Outcomes]
 """Runs of a protocol in a world: how many, their seed, and the most calls of each."""
 _MIN_RUNS = 60
 
 
-class Plan(Struct, frozen=True):
+class SimulationPlan(Struct, frozen=True):
     runs: int
     seed: int
     budget: int | None = None
     """The most calls of a run, review included; None is unlimited."""
 
 
-class Cell(Struct, frozen=True, kw_only=True):
+class SimulationCell(Struct, frozen=True, kw_only=True):
     world: str
     protocol: str
     summary: Summary
@@ -372,9 +372,9 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
     """Protocols in worlds whose truth is known."""
 
     heading: ClassVar[str] = "Protocols in simulated worlds"
-    plan: Plan
+    plan: SimulationPlan
     worlds: list[World]
-    cells: list[Cell]
+    cells: list[SimulationCell]
     """World by world, every protocol in each."""
 
     @property
@@ -412,7 +412,7 @@ class SimulationReport(Report, Struct, frozen=True, kw_only=True):
     def page_sections(self) -> list[Section]:
         lines = [(f"{cell.protocol} in {cell.world}", cell.summary.quality) for cell in self.cells]
         rows = [
-            charts.Interval(name, Estimate(found.value, found.low, found.high), str(found))
+            charts.ChartRow(name, Estimate(found.value, found.low, found.high), str(found))
             for name, found in lines
         ]
         sides, title = ("worse than the first draft", "better"), "Quality of the text delivered"
@@ -455,7 +455,7 @@ def leads(first: Interval, second: Interval, runs: int, comparisons: int) -> boo
     return bool(first.value - second.value > reach)
 
 
-def _protocols(cells: Sequence[Cell]) -> Table:
+def _protocols(cells: Sequence[SimulationCell]) -> Table:
     rows = []
     for cell in cells:
         found = cell.summary
@@ -470,8 +470,8 @@ def _protocols(cells: Sequence[Cell]) -> Table:
 def run_study(
     worlds: Sequence[World],
     protocols: Sequence[NamedProtocol],
-    plan: Plan,
-    on_progress: OnProgress | None = None,
+    plan: SimulationPlan,
+    on_progress: OnSimulated | None = None,
     play: Play = play_all,
 ) -> SimulationReport:
     """Every protocol in every world; `on_progress` hears how many cells of how many are done."""
@@ -482,16 +482,18 @@ def run_study(
     )
 
 
-def _fill_cell(world: World, protocol: NamedProtocol, plan: Plan, play: Play) -> Cell:
+def _fill_cell(
+    world: World, protocol: NamedProtocol, plan: SimulationPlan, play: Play
+) -> SimulationCell:
     outcomes = play(world, protocol.settings, plan.runs, plan.seed, plan.budget)
     summary = summarise(outcomes, confirmed=protocol.settings.confirmation > 0)
-    return Cell(world=world.name, protocol=protocol.name, summary=summary)
+    return SimulationCell(world=world.name, protocol=protocol.name, summary=summary)
 
 
 def in_processes(
     work: Callable[..., R],
     jobs: Sequence[tuple[Any, ...]],
-    on_progress: OnProgress | None = None,
+    on_progress: OnSimulated | None = None,
     processes: int = 2,
 ) -> list[R]:
     """The results of `work` on the arguments of each job, in their order; one job alone is done right here."""

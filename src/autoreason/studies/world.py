@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from autoreason.errors import InvalidInput
 from autoreason.fields import plainly
+from autoreason.settings import Share
 from autoreason.task import read_text
 
-Share = Annotated[float, Meta(ge=0, le=1)]
-Effect = Annotated[float, Meta(ge=-1_000_000, le=1_000_000)]
+EffectSize = Annotated[float, Meta(ge=-1_000_000, le=1_000_000)]
 """In units of quality or length, and finite."""
 Spread = Annotated[float, Meta(ge=0, le=1_000_000)]
 _FOLDER = Path(__file__).parent / "worlds"
@@ -28,15 +28,15 @@ _FOLDER = Path(__file__).parent / "worlds"
 class Revision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What becomes of a text when it is revised against a critique. The first draft has quality 0."""
 
-    gain: Effect = 0.0
+    gain: EffectSize = 0.0
     """Mean change of quality."""
     pull: Share = 0.0
     """How much of the way back to the author's own level a revision goes."""
-    level: Effect = 0.0
+    level: EffectSize = 0.0
     """The quality the author writes by itself."""
     spread: Spread = 1.0
     """Standard deviation of the change."""
-    growth: Effect = 0.0
+    growth: EffectSize = 0.0
     """Mean change of length."""
     growth_spread: Spread = 0.0
 
@@ -59,7 +59,7 @@ class Critics(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Synthesis(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a synthesis adds to the middle between its two texts."""
 
-    gain: Effect = 0.0
+    gain: EffectSize = 0.0
     spread: Spread = 0.5
 
 
@@ -70,15 +70,15 @@ class Judges(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Standard deviation of a judge's own error."""
     shared: Spread = 0.0
     """Standard deviation of the error that all judges make alike about a text, as long as it is incumbent."""
-    first: Effect = 0.0
+    first: EffectSize = 0.0
     """What the first position is worth."""
-    last: Effect = 0.0
+    last: EffectSize = 0.0
     """What the last position is worth."""
-    newer: Effect = 0.0
+    newer: EffectSize = 0.0
     """What it is worth to have been written in this very pass."""
     lasting: Share = 0.0
     """The share of that which every further pass leaves."""
-    longer: Effect = 0.0
+    longer: EffectSize = 0.0
     """What a unit of length is worth."""
 
 

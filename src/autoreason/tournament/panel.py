@@ -143,7 +143,7 @@ class Panel:
         # Sorted first, so that the schedule cannot depend on which text is the incumbent.
         orders = spread(sorted(names), self.size.judges, seed, self.before)
 
-        def take(ballot: events.BallotCast) -> None:
+        def record(ballot: events.BallotCast) -> None:
             self.ballots.append(ballot)
             self.context.emit(ballot)
 
@@ -156,7 +156,7 @@ class Panel:
                 vote(seat, orders[seat], self.texts, max_requests=self.size.requests(seat))
                 for seat in seats
             ]
-            await use_in_order(voting, take)
+            await use_in_order(voting, record)
         if len(self.rankings) < self.size.quorum(len(self.ballots)):
             return None
         always = self.size.first_wave(names, rule)

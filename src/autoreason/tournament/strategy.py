@@ -219,7 +219,7 @@ class Strategy(Job):
         """A text of this pass by the author: asked for again if cut off, sent back for a leak or a breach."""
         return await write(self.context, "reviser", pass_key(number, "reviser"), prompt)
 
-    def take(self, number: int, written: WrittenText | MissingText | WorseText) -> None:
+    def end_unjudged(self, number: int, written: WrittenText | MissingText | WorseText) -> None:
         """End a pass with its revision, unless that is cut off, a clone, or in breach of contract."""
         if admit(self.context, number, "B", written, (self.incumbent.text,)):
             self.end_pass(number, "unjudged", "B")

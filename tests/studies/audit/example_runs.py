@@ -23,7 +23,7 @@ from autoreason.events import (
 )
 from autoreason.settings import Models, make_settings
 from autoreason.story import CONFIRMATION, RecordedPanel, RecordedPass, RecordedReview, Story
-from autoreason.studies.audit_findings import AuditedRun, AuditFinding, Question, find
+from autoreason.studies.audit_findings import AuditCheck, AuditedRun, AuditFinding, find
 from autoreason.task import Task
 from autoreason.tournament.voting import count_votes
 
@@ -159,7 +159,7 @@ def trajectory(winners: str, k: int = 2, **changes: Any) -> AuditedRun:
     return run(*passes, k=k, status=changes.pop("status", usual), **changes)
 
 
-def finding_of(question: Question, runs: Sequence[AuditedRun]) -> AuditFinding:
+def finding_of(question: AuditCheck, runs: Sequence[AuditedRun]) -> AuditFinding:
     """What one question finds, asked alone."""
     (finding,) = find([question], runs)
     return finding

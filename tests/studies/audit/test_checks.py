@@ -30,7 +30,7 @@ from autoreason.exchange import Outcome
 from autoreason.journal import RecordedEvent, ReplyText
 from autoreason.studies import audit, audit_panels
 from autoreason.studies.audit import QUESTIONS, audit_runs, conclude
-from autoreason.studies.audit_findings import AuditedRun, Question
+from autoreason.studies.audit_findings import AuditCheck, AuditedRun
 from autoreason.tournament.judges import balanced_orders
 
 INVALID = vote()
@@ -38,7 +38,7 @@ B_FIRST = ("B", "AB", "A")
 
 
 @cases("question", QUESTIONS)
-def test_a_record_without_anything_is_unknown_and_says_why(question: Question) -> None:
+def test_a_record_without_anything_is_unknown_and_says_why(question: AuditCheck) -> None:
     for runs in ((), (run(programs=True),)):
         finding = finding_of(question, runs)
         assert finding.level == "unknown"
@@ -121,7 +121,7 @@ def timed(*events: Any, minutes: float = 1, pause: float = 0, **changes: Any) ->
     )
 
 
-Row = tuple[Question, list[AuditedRun], str, str]
+Row = tuple[AuditCheck, list[AuditedRun], str, str]
 FINDINGS: list[Row] = [
     # Ballots.
     (audit_panels.invalid_ballots, [invalid(0)], "fine", "none of 100 ballots"),
@@ -231,7 +231,7 @@ FINDINGS: list[Row] = [
     FINDINGS,
 )
 def test_each_question_says_what_is_there_at_the_level_it_deserves(
-    question: Question, runs: list[AuditedRun], level: str, says: str
+    question: AuditCheck, runs: list[AuditedRun], level: str, says: str
 ) -> None:
     finding = finding_of(question, runs)
     assert (finding.level, says in finding.statement) == (level, True), finding.statement

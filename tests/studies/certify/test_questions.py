@@ -17,7 +17,7 @@ from autoreason.studies.certificate_questions import (
     INJECTIONS,
     KINDS,
     SUITE,
-    Question,
+    BallotQuestion,
     SpoiledPair,
     defect_questions,
     other_questions,
@@ -87,7 +87,7 @@ REPEATS = st.integers(1, 4)
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def of(kind: str, questions: list[Question]) -> list[Question]:
+def of(kind: str, questions: list[BallotQuestion]) -> list[BallotQuestion]:
     return [each for each in questions if each.stage.startswith(f"{kind}/")]
 
 

@@ -107,6 +107,6 @@ OWN = """
         while self.may_begin(number + 1):
             number += 1
             self.begin_pass(number)
-            self.take(number, await write_draft(self.context, f"pass/{number}/reviser"))
+            self.end_unjudged(number, await write_draft(self.context, f"pass/{number}/reviser"))
         return self.deliver("capped", "mine is done")
 """

@@ -14,7 +14,7 @@ from autoreason.settings import Protocol
 from autoreason.studies.simulation import (
     NamedProtocol,
     Outcomes,
-    Plan,
+    SimulationPlan,
     SimulationReport,
     choose_protocols,
     named_protocol,
@@ -161,7 +161,7 @@ def test_two_processes_fill_the_table_as_one_would() -> None:
     protocols = [named_protocol("paper"), named_protocol("robust")]
     heard: list[tuple[int, int]] = []
     on_progress = lambda done, total: heard.append((done, total))  # noqa: E731
-    plan = Plan(runs=30, seed=3)
+    plan = SimulationPlan(runs=30, seed=3)
     cells = run_study(worlds, protocols, plan, on_progress, play=play_fast).cells
     assert heard == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
     assert [(cell.world, cell.protocol) for cell in cells] == [
@@ -175,7 +175,9 @@ def test_two_processes_fill_the_table_as_one_would() -> None:
 
 def study(*protocols: Protocol, runs: int = 20) -> SimulationReport:
     named = [named_protocol(name) for name in protocols]
-    return run_study([world("help"), world("harm-new")], named, Plan(runs, 1), play=play_fast)
+    return run_study(
+        [world("help"), world("harm-new")], named, SimulationPlan(runs, 1), play=play_fast
+    )
 
 
 def test_a_study_concludes_which_protocol_delivers_the_best_text() -> None:

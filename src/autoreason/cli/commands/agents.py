@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from autoreason.agents import skill as agents
-from autoreason.cli.command import Answer, Command, Group
+from autoreason.cli.command import Command, Group, Output
 from autoreason.cli.options import field_option, group, option
 from autoreason.errors import InvalidInput
 from autoreason.files import home_folder
@@ -29,14 +29,14 @@ def skill() -> None:
     option("--project", "In this folder, not in your home folder."),
     option("--force", "Replace files that are not as they are here."),
 )
-def install(program: str, project: bool, force: bool) -> Answer:
+def install(program: str, project: bool, force: bool) -> Output:
     """Write the skill, and what it needs, to where the program looks; other is .agents/skills."""
     folder = Path() if project else home_folder()
     files = [str(path) for path in agents.install(program, folder, force=force)]
     notes = [f"autoreason: {agents.THEN[program]}"]
     if find_spec("mcp") is None:
         notes.append("autoreason: the MCP server needs `pip install '.[mcp]'` in the clone")
-    return Answer({"files": files}, files, notes)
+    return Output({"files": files}, files, notes)
 
 
 @skill.command()

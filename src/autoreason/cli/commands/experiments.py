@@ -104,10 +104,10 @@ def simulate(**values: Any) -> Report:
     """
     # They load numpy and scipy, which nothing else here needs.
     from autoreason.cli.console import ProgressLine
-    from autoreason.studies.simulation import Plan, choose_protocols, run_study
+    from autoreason.studies.simulation import SimulationPlan, choose_protocols, run_study
     from autoreason.studies.world import load_worlds
 
-    plan = Plan(values["runs"], values["seed"], values["budget"])
+    plan = SimulationPlan(values["runs"], values["seed"], values["budget"])
     protocols = choose_protocols(values["protocols"], values["changes"])
     with ProgressLine("fields of the table", quiet=values["progress"] == "none") as progress:
         return run_study(load_worlds(values["worlds"]), protocols, plan, progress)

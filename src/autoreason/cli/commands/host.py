@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from autoreason.cli.command import Answer, Group, open_journal, print_message, shared
+from autoreason.cli.command import Group, Output, open_journal, print_message, shared
 from autoreason.cli.commands.writing import run as run_command
 from autoreason.cli.lookup import run_argument
 from autoreason.cli.options import group, option
@@ -83,13 +83,13 @@ def start(brief: str, named: str, one_context: bool, **values: Any) -> Any:
 @host.command(shares="as_json book")
 @click.argument("token")
 @group("What to show", option("--page N", "Of a long one this page.", default=1))
-def take(token: str, page: int, book: Journal) -> Answer | None:
+def take(token: str, page: int, book: Journal) -> Output | None:
     """Print one question, as one prompt; it is yours for 15 minutes."""
     from autoreason.run import host
 
     prompt = host.take(book, token, page)
     if shared("as_json"):
-        return Answer(prompt._asdict())
+        return Output(prompt._asdict())
     click.echo(prompt.text)
     if prompt.page < prompt.pages:
         click.echo(
@@ -101,14 +101,14 @@ def take(token: str, page: int, book: Journal) -> Answer | None:
 
 @host.command(shares="as_json book")
 @click.argument("token")
-def answer(token: str, book: Journal) -> Answer | None:
+def answer(token: str, book: Journal) -> Output | None:
     """Record the answer on standard input; one that cannot be read is refused, and may be given anew."""
     from autoreason.run import host
     from autoreason.task import read_input
 
     host.answer(book, token, read_input())
     if shared("as_json"):
-        return Answer({"recorded": True})
+        return Output({"recorded": True})
     click.echo("recorded")
     return None
 
@@ -172,7 +172,7 @@ def check(file: str | None, word: str | None, yes: bool, named: str, journal: st
         raise InvalidInput(f"this puts a line into {file}; ask the user, then add --yes")
     canary.put_word(Path(file))
     then = "begin a new session, and there `host check --word WORD`"
-    return Answer({"file": file}, [f"A test word is in {file}; {then}"])
+    return Output({"file": file}, [f"A test word is in {file}; {then}"])
 
 
 def _show(result: Result, options: OutputOptions, _: object = None) -> int:

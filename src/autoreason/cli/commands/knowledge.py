@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.command import RECORDED, REPORT, SUMMARY, Answer, Group, print_message
+from autoreason.cli.command import RECORDED, REPORT, SUMMARY, Group, Output, print_message
 from autoreason.cli.lookup import run_argument
 from autoreason.cli.options import FILE, group, option
 from autoreason.errors import InvalidInput
@@ -162,7 +162,7 @@ def test(folder: str, **values: Any) -> PreparedRun[Any] | tuple[Report, int]:
     option("--when DATE", "YYYY-MM-DD. [default: today]"),
     option("--private", "Only local models may be shown it."),
 )
-def add(folder: str, run: str, value: float, **given: Any) -> Answer:
+def add(folder: str, run: str, value: float, **given: Any) -> Output:
     """Append what the text of a run came to, to outcomes.jsonl.
 
     Without --n the record says that n is unknown, and it makes no pair. A text that judges or
@@ -176,13 +176,13 @@ def add(folder: str, run: str, value: float, **given: Any) -> Answer:
         added = add_outcome(run, value, folder, **given)
     written = f"{added} appended to" if added else "this is already in"
     notes = [f"{written} {Path(folder) / 'outcomes.jsonl'}", *(str(e.message) for e in caught)]
-    return Answer({"added": added}, notes=notes)
+    return Output({"added": added}, notes=notes)
 
 
 @knowledge.command("import", shares="as_json")
 @click.argument("folder", type=FILE)
 @click.argument("file", type=FILE)
-def import_file(folder: Path, file: Path) -> Answer:
+def import_file(folder: Path, file: Path) -> Output:
     """Append the results of a CSV or JSONL file, each once.
 
     Columns are guessed, or as kb.toml of the folder names them; lines and columns that are not used are
@@ -207,7 +207,7 @@ def import_file(folder: Path, file: Path) -> Answer:
     notes += [f"not read: {unread} (kb.toml can name columns)"] * bool(unread)
     notes += (f"left out: {problem}" for problem in join_alike(found.problems))
     fields = {"added": added, "replaced": replaced, "known": known.total(), "columns": columns}
-    return Answer({**fields, "unread": found.unread, "problems": found.problems}, notes=notes)
+    return Output({**fields, "unread": found.unread, "problems": found.problems}, notes=notes)
 
 
 @knowledge.command("ab-plan", shares=f"{REPORT} journal")

@@ -26,7 +26,7 @@ from autoreason.models.examples import fill_examples
 from autoreason.report import numbers
 
 if TYPE_CHECKING:
-    from autoreason.cli.runner import Rows
+    from autoreason.cli.runner import LabelledRows
     from autoreason.report.report import Report
     from autoreason.run.prepared import PreparedRun
     from autoreason.run.verbs import RunHooks
@@ -105,7 +105,7 @@ def solve(problems: Path, **values: Any) -> int:
     from autoreason.run.solve import open_problems, prepare_solve
 
     notes: list[str] = []
-    rows: Rows = []
+    rows: LabelledRows = []
     chosen = arguments.run_options("solve", values)
     prepared = prepare_solve(**chosen)
     check_output(values["output"])

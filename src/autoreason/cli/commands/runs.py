@@ -13,9 +13,9 @@ import click
 
 from autoreason.cli.command import (
     REPORT,
-    Answer,
     Command,
     Group,
+    Output,
     open_journal,
     print_message,
     shared,
@@ -75,7 +75,7 @@ def runs() -> None:
     option("--suite NAME", "Those of this suite: its run, or its name for the newest."),
     option("--all", "Those of all suites, too.", name="cells"),
 )
-def list_runs(limit: int, book: Journal, **wanted: Any) -> Answer:
+def list_runs(limit: int, book: Journal, **wanted: Any) -> Output:
     """List the runs in the journal, newest first, and what they cost.
 
     Preferred means that fresh judges prefer the text to the first draft. Rounds are marked by what
@@ -90,10 +90,10 @@ def list_runs(limit: int, book: Journal, **wanted: Any) -> Answer:
     value = [_as_object(row, story) for row, story in found]
     if found:
         total = _total([row for row, _ in found], more=len(rows) > limit)
-        return Answer(value, lines=[_table(found), total])
+        return Output(value, lines=[_table(found), total])
     if book.count():
-        return Answer(value, notes=["no run matches; `autoreason runs` lists them all"])
-    return Answer(value, notes=["no runs yet; start with `autoreason run`"])
+        return Output(value, notes=["no run matches; `autoreason runs` lists them all"])
+    return Output(value, notes=["no runs yet; start with `autoreason run`"])
 
 
 def _story(book: Journal, row: RunRow) -> Story | None:
@@ -134,7 +134,7 @@ def delete(
     yes: bool,
     dry_run: bool,
     book: Journal,
-) -> Answer:
+) -> Output:
     """Take runs out of the journal for good: those named, or old ones.
 
     A live run is never deleted, nor a suite without the one that `lab run --more` made of it.
@@ -171,7 +171,7 @@ def delete(
             book.delete_run(row.id)
             _forget_page(row.id)
     done = f"{number} {'would be deleted' if dry_run else 'deleted'}"
-    return Answer({"deleted": not dry_run, "runs": [*rows]}, notes=[done])
+    return Output({"deleted": not dry_run, "runs": [*rows]}, notes=[done])
 
 
 def _needed_by(book: Journal, row: RunRow, beside: Collection[str]) -> str | None:
@@ -182,7 +182,7 @@ def _needed_by(book: Journal, row: RunRow, beside: Collection[str]) -> str | Non
 
 @runs.command(shares=f"{REPORT} journal")
 @run_argument(required=False)
-def check(run: str | None, journal: str | None) -> Answer | tuple[Report, int]:
+def check(run: str | None, journal: str | None) -> Output | tuple[Report, int]:
     """Read every record and name damaged runs; or replay one run.
 
     With RUN its record is run again, offline, and the events are compared.
@@ -207,9 +207,9 @@ def check(run: str | None, journal: str | None) -> Answer | tuple[Report, int]:
     state = numbers.count(len(damages), "damage") if damages else "sound"
     summary = f"{place}, {numbers.count(number, 'run')}: {state}"
     if not damages:
-        return Answer(value, lines=[summary])
+        return Output(value, lines=[summary])
     named = [f"{damage.run or 'the file'}: {damage.what}" for damage in damages]
-    return Answer(value, named, [summary], status=1)
+    return Output(value, named, [summary], status=1)
 
 
 def _existing(url: str | None) -> Place:
@@ -226,7 +226,7 @@ def _existing(url: str | None) -> Place:
 
 @runs.command(shares="as_json journal")
 @click.argument("file", type=FILE)
-def backup(file: Path, journal: str | None) -> Answer:
+def backup(file: Path, journal: str | None) -> Output:
     """Copy the journal to FILE, also while runs go on.
 
     FILE must not exist. The copy is a journal: use it with --journal FILE.
@@ -240,11 +240,11 @@ def backup(file: Path, journal: str | None) -> Answer:
         maintenance.back_up(path, file.absolute())
     size = file.stat().st_size
     copied = f"{path} is copied to {file}, {numbers.megabytes(size)}"
-    return Answer({"journal": str(path), "copy": str(file), "bytes": size}, notes=[copied])
+    return Output({"journal": str(path), "copy": str(file), "bytes": size}, notes=[copied])
 
 
 @runs.command(shares="as_json journal")
-def compact(journal: str | None) -> Answer:
+def compact(journal: str | None) -> Output:
     """Make the journal as small as it can be.
 
     The space of deleted runs is given back; other runs stay as they are. Long texts are stored once
@@ -260,14 +260,14 @@ def compact(journal: str | None) -> Answer:
         before, after = maintenance.compact(path, progress.show)
     sizes = f"{numbers.megabytes(before)} before, {numbers.megabytes(after)} after"
     value = {"journal": str(path), "bytes_before": before, "bytes_after": after}
-    return Answer(value, notes=[f"{path}: {sizes}"])
+    return Output(value, notes=[f"{path}: {sizes}"])
 
 
 @runs.command(shares="as_json")
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
 @group("How", option("--no-check", "Do not replay what was copied."))
-def copy(source: str, target: str, no_check: bool) -> Answer:
+def copy(source: str, target: str, no_check: bool) -> Output:
     """Copy every run of the journal FROM to the journal TO.
 
     Both are files or PostgreSQL databases. A run that TO has already is left as it is, and named
@@ -299,7 +299,7 @@ def copy(source: str, target: str, no_check: bool) -> Answer:
     copied = f"{numbers.count(len(result.copied), 'run')} copied and compared"
     rest = "".join(f", {len(runs):,} {what}" for what, runs in parts.items() if runs)
     summary = f"{place} to {destination}: {copied}{rest}"
-    return Answer(value, list(wrong.values()), [summary], status=1 if wrong else 0)
+    return Output(value, list(wrong.values()), [summary], status=1 if wrong else 0)
 
 
 def _as_object(row: RunRow, story: Story | None) -> dict[str, Any]:

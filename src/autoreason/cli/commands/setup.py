@@ -12,7 +12,7 @@ import click
 
 from autoreason.cli import options
 from autoreason.cli.announcement import pull_weights, weights_state
-from autoreason.cli.command import Answer, Command, Group, with_flags
+from autoreason.cli.command import Command, Group, Output, with_flags
 from autoreason.cli.lookup import when
 from autoreason.cli.options import group, option, setting
 from autoreason.errors import AutoreasonError, InvalidInput
@@ -68,7 +68,7 @@ def models() -> None:
 @models.command("list", shares="as_json")
 @click.argument("model", required=False)
 @group("Options", option("--certificates", "What was measured of judges, or of MODEL."))
-def list_models(model: str | None, certificates: bool) -> Answer:
+def list_models(model: str | None, certificates: bool) -> Output:
     """Show providers, keys and local models; or certificates of judges."""
     if certificates:
         return _certificates(model)
@@ -82,7 +82,7 @@ def list_models(model: str | None, certificates: bool) -> Answer:
 @group("Options", options.server_option, setting("allow_http"))
 def check(
     addresses: tuple[str, ...], base_url: str | dict[str, str] | None, allow_http: bool | None
-) -> Answer:
+) -> Output:
     """Reach models without spending a token.
 
     Exit status 1 where any of them cannot be used.
@@ -101,7 +101,7 @@ def check(
 
     checks = asyncio.run(reach())
     failed = any(check.problem for check in checks)
-    return Answer(checks, [_describe_check(each) for each in checks], status=1 if failed else 0)
+    return Output(checks, [_describe_check(each) for each in checks], status=1 if failed else 0)
 
 
 def _describe_check(check: Check) -> str:
@@ -134,7 +134,7 @@ def pull(model: str, sha256: str) -> None:
     pull_weights(model_file(model, sha256))
 
 
-def _list() -> Answer:
+def _list() -> Output:
     from autoreason.cli.arguments import read_config
     from autoreason.cli.console import stdout_console
     from autoreason.models.local import local_models
@@ -178,7 +178,7 @@ def _list() -> Answer:
         lines.append(f"local/{row.name}  {fix or 'here'}")
         lines.append(f"  {', '.join(filter(None, about))}")
         lines += [f"  good for {row.good_for}"] if row.good_for else []
-    return Answer(value, [table, *lines])
+    return Output(value, [table, *lines])
 
 
 def _key(provider: Provider) -> dict[str, str]:
@@ -198,7 +198,7 @@ def _key(provider: Provider) -> dict[str, str]:
     return {"key": "not needed", "message": "none needed"}
 
 
-def _certificates(model: str | None) -> Answer:
+def _certificates(model: str | None) -> Output:
     from autoreason.report.table import Column, Table, words
     from autoreason.studies.certificate import all_certificates
 
@@ -207,7 +207,7 @@ def _certificates(model: str | None) -> Answer:
     if not wanted:
         if model:
             raise InvalidInput(f"no certificate; make one with `autoreason certify {model}`")
-        return Answer(value, notes=["no certificates; make one with `autoreason certify MODEL`"])
+        return Output(value, notes=["no certificates; make one with `autoreason certify MODEL`"])
     rows = []
     for stored in wanted:
         one = stored.certificate
@@ -216,7 +216,7 @@ def _certificates(model: str | None) -> Answer:
         rows.append((judge, one.verdict, when(stored.date), stored.run, failed))
     spare = (Column("when", figures=False, spare=1), Column("run", figures=False, spare=2))
     columns = [*words("judge", "verdict"), *spare, *words("failed")]
-    return Answer(value, [Table(columns, rows, tones={"failed": "bad"})])
+    return Output(value, [Table(columns, rows, tones={"failed": "bad"})])
 
 
 # ---- prompts -----------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ def _certificates(model: str | None) -> Answer:
 )
 def prompts(
     name: str | None, folder: Path | None, force: bool, programs: bool, research: bool, small: bool
-) -> Answer:
+) -> Output:
     """Show the prompts and their variables, or export them.
 
     Without NAME all prompts are listed with the variables each takes; those it must show have a
@@ -264,7 +264,7 @@ def prompts(
             raise InvalidInput("--export writes all prompts; leave the name out")
         chosen.write(folder, force=force)
         written = numbers.count(len(chosen.sources), "prompt")
-        return Answer({"written": list(chosen.sources)}, notes=[f"{written} written to {folder}"])
+        return Output({"written": list(chosen.sources)}, notes=[f"{written} written to {folder}"])
     if name is None:
         found = {name: _variables(source) for name, source in chosen.sources.items()}
         named = {
@@ -272,7 +272,7 @@ def prompts(
             for name, variables in found.items()
         }
         rows = [(name, variables or "-") for name, variables in named.items()]
-        return Answer(found, [Table(words("prompt", "variables"), rows, headings=False)])
+        return Output(found, [Table(words("prompt", "variables"), rows, headings=False)])
     source = chosen.only([name]).sources[name]
     variables = _variables(source)
     width = max((len(each["name"]) for each in variables), default=0)
@@ -282,7 +282,7 @@ def prompts(
     ]
     shown = source.partition("-#}\n")[2].removesuffix("\n")
     value = {"name": name, "variables": variables, "source": source}
-    return Answer(value, [*lines, *([""] if lines else []), shown])
+    return Output(value, [*lines, *([""] if lines else []), shown])
 
 
 def _variables(source: str) -> list[dict[str, Any]]:
@@ -307,7 +307,7 @@ class Finding(NamedTuple):
 
 
 @click.command(cls=Command, shares="as_json journal")
-def doctor(journal: str | None) -> Answer:
+def doctor(journal: str | None) -> Output:
     """Check this machine and say how to fix it.
 
     Nothing is called and nothing is written; `autoreason runs check` reads every record. Exit status 1
@@ -335,7 +335,7 @@ def doctor(journal: str | None) -> Answer:
             findings[about] = Finding("fail", with_flags(str(problem)))
     value = [{"about": about, **found._asdict()} for about, found in findings.items()]
     failed = any(found.level == "fail" for found in findings.values())
-    return Answer(value, list(_finding_lines(findings)), status=1 if failed else 0)
+    return Output(value, list(_finding_lines(findings)), status=1 if failed else 0)
 
 
 def _finding_lines(findings: dict[str, Finding]) -> Iterator[Any]:

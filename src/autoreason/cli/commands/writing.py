@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoreason.cli import options
-from autoreason.cli.command import EXIT_STATUSES, RECORDED, Answer, Command
+from autoreason.cli.command import EXIT_STATUSES, RECORDED, Command, Output
 from autoreason.cli.lookup import complete_run, find_run, run_argument
 from autoreason.cli.options import group, option
 from autoreason.errors import InvalidInput
@@ -161,7 +161,7 @@ def fork(run: str, at_pass: int | None, **values: Any) -> PreparedRun[Any]:
 @click.argument(
     "given", metavar="[RUN] MESSAGE", nargs=-1, required=True, shell_complete=complete_run
 )
-def tell(given: tuple[str, ...], book: Journal) -> Answer:
+def tell(given: tuple[str, ...], book: Journal) -> Output:
     """Guide, accept or stop a run from another terminal.
 
     RUN defaults to the live one. MESSAGE is stop, accept, or guidance: a text, or - for standard
@@ -184,4 +184,4 @@ def tell(given: tuple[str, ...], book: Journal) -> Answer:
         raise InvalidInput("the message is more than one argument; put quotes around it")
     message, run = given[-1], given[0] if len(given) == 2 else None
     row = find_run(book, run, lambda row: row.live, "live run")
-    return Answer(None, notes=[tell(book, row, read_input() if message == "-" else message)])
+    return Output(None, notes=[tell(book, row, read_input() if message == "-" else message)])

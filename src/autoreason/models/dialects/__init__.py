@@ -27,7 +27,7 @@ def find_dialect(name: DialectName) -> Dialect:
 
 
 Headers = dict[str, str | Secret]
-Kind = TypeVar("Kind")
+T = TypeVar("T")
 _MAX_COUNT = 2**53
 """Beyond it a number in JSON is not exact, and no count of tokens is so large."""
 
@@ -208,11 +208,11 @@ def turns(messages: Iterable[Message]) -> list[tuple[str, str]]:
     return joined
 
 
-def decoder(kind: type[Kind]) -> Callable[[bytes], Kind]:
+def decoder(kind: type[T]) -> Callable[[bytes], T]:
     """Reads JSON into a type; half a character, where a server cut one in two, becomes a `?`."""
     strict = msgspec.json.Decoder(kind).decode
 
-    def decode(payload: bytes) -> Kind:
+    def decode(payload: bytes) -> T:
         try:
             return strict(payload)
         except msgspec.ValidationError:

@@ -130,15 +130,15 @@ class Thinking:
         self.text: list[str] = []
         self._buffer = ""
         # Not bound to this object: a reference cycle would keep every reply until the collector runs.
-        self._take: Callable[[Thinking, str], str] = Thinking._before
+        self._state: Callable[[Thinking, str], str] = Thinking._before
 
     def feed(self, piece: str) -> str:
-        return self._take(self, piece)
+        return self._state(self, piece)
 
     def end(self) -> None:
         """No more pieces: what was buffered is not the start of a mark."""
         buffered, self._buffer = self._buffer, ""
-        (self.reasoning if self._take is Thinking._within else self.text).append(buffered)
+        (self.reasoning if self._state is Thinking._within else self.text).append(buffered)
 
     def _before(self, piece: str) -> str:
         self._buffer += piece
@@ -147,9 +147,9 @@ class Thinking:
             return ""
         buffered, self._buffer = self._buffer, ""
         if start.startswith(_OPEN):
-            self._take = Thinking._within
+            self._state = Thinking._within
             return self._within(start[len(_OPEN) :])
-        self._take = Thinking._after
+        self._state = Thinking._after
         return self._after(buffered)
 
     def _within(self, piece: str) -> str:
@@ -164,7 +164,7 @@ class Thinking:
             return ""
         self.reasoning.append(thought)
         self._buffer = ""
-        self._take = Thinking._past
+        self._state = Thinking._past
         return self._past(rest)
 
     def _past(self, piece: str) -> str:
@@ -172,7 +172,7 @@ class Thinking:
         text = piece.lstrip()
         if not text:
             return ""
-        self._take = Thinking._after
+        self._state = Thinking._after
         return self._after(text)
 
     def _after(self, piece: str) -> str:

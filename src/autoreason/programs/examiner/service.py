@@ -34,8 +34,8 @@ _PR_SET_DUMPABLE = 4
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.decode
 Opened = TypeVar("Opened")
-Result = TypeVar("Result")
-Message = TypeVar("Message")
+R = TypeVar("R")
+M = TypeVar("M")
 
 
 class ServiceCall(Struct, frozen=True, array_like=True):
@@ -61,7 +61,7 @@ def encode_frame(message: object) -> bytes:
     return len(body).to_bytes(_HEADER, "big") + body
 
 
-async def read_frame(reader: asyncio.StreamReader, kind: type[Message]) -> Message | None:
+async def read_frame(reader: asyncio.StreamReader, kind: type[M]) -> M | None:
     """The next message; None when the other side has disconnected."""
     try:
         header = await reader.readexactly(_HEADER)
@@ -117,7 +117,7 @@ class ServiceClient(Generic[Opened]):
             raise
         self._listener = asyncio.create_task(self._listen(connection))
 
-    async def call(self, method: str, argument: object, kind: type[Result]) -> Result:
+    async def call(self, method: str, argument: object, kind: type[R]) -> R:
         """What a method returns; many calls can be open at a time."""
         if self._closed:
             raise ProviderFailed(f"{self.name} is closed; resume the run to open it again")
@@ -261,7 +261,7 @@ class Served(Protocol):
     async def close(self) -> None: ...
 
 
-def run_service(kind: type[Message], open_: Callable[[Message], Served]) -> None:
+def run_service(kind: type[M], open_: Callable[[M], Served]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
         # Let no other process of this user read this process's memory.
@@ -269,9 +269,7 @@ def run_service(kind: type[Message], open_: Callable[[Message], Served]) -> None
     asyncio.run(_serve(socket.socket(fileno=0), kind, open_))
 
 
-async def _serve(
-    connection: socket.socket, kind: type[Message], open_: Callable[[Message], Served]
-) -> None:
+async def _serve(connection: socket.socket, kind: type[M], open_: Callable[[M], Served]) -> None:
     reader, writer = await asyncio.open_connection(sock=connection)
     try:
         opening = await read_frame(reader, ServiceCall)

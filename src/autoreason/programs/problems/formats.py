@@ -37,17 +37,17 @@ from autoreason.programs.problems.problem import (
     stated_checker,
 )
 
-Record = dict[str, Any]
-Kind = TypeVar("Kind")
+RawRecord = dict[str, Any]
+T = TypeVar("T")
 _NAME_FIELDS = ("id", "task_id", "question_id", "name")
 
 
-def record_name(raw: Record) -> str:
+def record_name(raw: RawRecord) -> str:
     name = next((raw[key] for key in _NAME_FIELDS if isinstance(raw.get(key), str | int)), None)
     return "a problem without an id" if name is None else f"problem {str(name)[:MAX_ID_LENGTH]!r}"
 
 
-def read_record(raw: Record, kind: type[Kind], fields: Record | None = None) -> Kind:
+def read_record(raw: RawRecord, kind: type[T], fields: RawRecord | None = None) -> T:
     """A record, or its fields in another form, as a typed value; the field that is wrong is named."""
     given = raw if fields is None else fields
     try:
@@ -66,7 +66,7 @@ class _HumanEval(Struct, kw_only=True):
     solution: str = ""
 
 
-def read_humaneval(raw: Record) -> Problem:
+def read_humaneval(raw: RawRecord) -> Problem:
     """The docstring's examples are public; the `check` function is the one private test.
 
     An example that contradicts that test, or uses a name that nothing defines, is not a test.
@@ -200,7 +200,7 @@ class _MBPP(Struct, kw_only=True):
     solution: str = ""
 
 
-def read_mbpp(raw: Record) -> Problem:
+def read_mbpp(raw: RawRecord) -> Problem:
     """The first assert is public, the others are private, and so are the full edition's challenge tests."""
     record = read_record(raw, _MBPP)
     number = record.task_id or record.id
@@ -284,7 +284,7 @@ _SECONDS, _MEGABYTES = 10.0, 512
 _TITLE = re.compile(r"^\d+_[A-Z]\w*\.\s+")
 
 
-def read_contest(raw: Record) -> Problem:
+def read_contest(raw: RawRecord) -> Problem:
     record = read_record(raw, _Contest)
     if any(file not in _STREAMS for file in (record.input_file, record.output_file)):
         raise InvalidInput(f"{record_name(raw)}: it uses files; only streams are judged")
@@ -317,7 +317,7 @@ def _at(names: tuple[str, ...], number: int) -> str:
     return names[number] if 0 <= number < len(names) else ""
 
 
-def _examples(raw: Record, tests: _Pairs) -> tuple[Example, ...]:
+def _examples(raw: RawRecord, tests: _Pairs) -> tuple[Example, ...]:
     if len(tests.input) != len(tests.output):
         raise InvalidInput(f"{record_name(raw)}: some tests have no output; correct it")
     pairs = zip(tests.input, tests.output, strict=True)
@@ -354,7 +354,7 @@ class _Metadata(Struct):
     func_name: str = ""
 
 
-def read_livecodebench(raw: Record) -> Problem:
+def read_livecodebench(raw: RawRecord) -> Problem:
     """Read a record: tests public and private as given; a function is a method of `Solution`."""
     record = read_record(raw, _LiveCodeBench)
     name, question = record_name(raw), record.question_content
@@ -372,7 +372,7 @@ def read_livecodebench(raw: Record) -> Problem:
             tuple(Example(input=test.input, output=test.output) for test in each)
             for each in (public, private)
         ]
-        fields: Record = {"checker": stated_checker(question)}
+        fields: RawRecord = {"checker": stated_checker(question)}
         fields["ignore_case"] = allows_any_case(question)
     else:
         method = _decode(record.metadata, _Metadata)
@@ -428,7 +428,7 @@ def _function_test(name: str, test: _TestCase, method: str) -> Example:
     return Example(code=f"assert Solution().{method}({', '.join(arguments)}) == {wanted}")
 
 
-def _decode(source: str, kind: type[Kind]) -> Kind | None:
+def _decode(source: str, kind: type[T]) -> T | None:
     try:
         return msgspec.json.decode(source, type=kind)
     except (msgspec.DecodeError, RecursionError):
@@ -442,7 +442,7 @@ _OTHER_TEST_FIELDS = ("tests", "test", "test_cases")
 _COMPRESSED_MAGIC = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
 
 
-def read_native(raw: Record) -> Problem:
+def read_native(raw: RawRecord) -> Problem:
     """Read a problem as people write it: tests as pairs, objects or asserts, implied fields left out."""
     name = record_name(raw)
     for key in (each for each in raw if each not in FIELDS):
@@ -482,7 +482,7 @@ def _native_test(test: Any, where: str) -> Any:
     )
 
 
-FORMATS: tuple[tuple[str, set[str], Callable[[Record], Problem]], ...] = (
+FORMATS: tuple[tuple[str, set[str], Callable[[RawRecord], Problem]], ...] = (
     ("autoreason", {"statement"}, read_native),
     ("LiveCodeBench", {"question_content"}, read_livecodebench),
     ("CodeContests", {"description", "name"}, read_contest),
@@ -498,7 +498,7 @@ _Entry = tuple[int, Any, str, Literal["line", "entry"]]
 """Its number, what was read, why it could not be, and what the number counts."""
 
 
-def format_of(record: Record) -> str | None:
+def format_of(record: RawRecord) -> str | None:
     return next((name for name, fields, _ in FORMATS if fields <= record.keys()), None)
 
 

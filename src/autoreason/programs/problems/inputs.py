@@ -182,7 +182,7 @@ def _vary_calls(
     if not calls or not calls[0].arguments:
         return
     places = range(len(calls[0].arguments))
-    values = Values([call.arguments for call in calls], constants)
+    values = ExampleValues([call.arguments for call in calls], constants)
     ties = _find_ties([call.arguments for call in calls])
 
     def written(call: FunctionCall, arguments: list[Any], *, tied: bool = True) -> Input:
@@ -240,7 +240,7 @@ def _find_ties(examples: Sequence[Sequence[Any]]) -> list[tuple[str, int, int]]:
 
 # Values: every collection, and every text, is varied as a sequence of items.
 
-Place = tuple[object, ...]
+ValuePath = tuple[object, ...]
 """The place of a value: the argument's number, then one step per level inside it."""
 
 _TRIES = 8
@@ -257,17 +257,17 @@ _TEXT_RULES: tuple[Callable[[str], bool], ...] = (
 )
 
 
-class Values:
+class ExampleValues:
     """The values at each place of the examples, and similar values."""
 
     def __init__(self, examples: Iterable[Sequence[Any]], constants: Iterable[Any] = ()) -> None:
         self._constants = list(dict.fromkeys(constants))
-        self._examples: defaultdict[Place, list[Any]] = defaultdict(list)
+        self._examples: defaultdict[ValuePath, list[Any]] = defaultdict(list)
         for arguments in examples:
             for number, value in enumerate(arguments):
                 self._add_example((number,), value)
 
-    def _add_example(self, place: Place, value: Any) -> None:
+    def _add_example(self, place: ValuePath, value: Any) -> None:
         self._examples[place].append(value)
         if not isinstance(value, str | bytes):
             for step, each in enumerate(_items(value)):
@@ -275,7 +275,7 @@ class Values:
                 step_into = step if _is_record(place, value) else inside
                 self._add_example((*place, step_into), each)
 
-    def edges(self, place: Place, value: Any) -> list[Any]:
+    def edges(self, place: ValuePath, value: Any) -> list[Any]:
         """Edge cases for a place: empty, one item, repeated, the smallest, the largest."""
         match value:
             case bool():
@@ -297,14 +297,14 @@ class Values:
                 return [{}, dict(_items(value)[:1])]
         return []
 
-    def vary(self, place: Place, value: Any, random: Random) -> Any:
+    def vary(self, place: ValuePath, value: Any, random: Random) -> Any:
         for _ in range(_TRIES):
             varied = self._vary(place, value, random)
             if self._allows(place, varied) or random.random() > _RULE_SHARE:
                 return varied
         return value
 
-    def _vary(self, place: Place, value: Any, random: Random) -> Any:
+    def _vary(self, place: ValuePath, value: Any, random: Random) -> Any:
         if isinstance(value, bool):
             return random.random() < 0.5
         if isinstance(value, int | float):
@@ -327,12 +327,12 @@ class Values:
         )
         return dict(varied) if is_dict else type(value)(self._in_order(place, varied, random))
 
-    def _numbers(self, place: Place) -> list[Any]:
+    def _numbers(self, place: ValuePath) -> list[Any]:
         """The numbers at a place; a varied value may have come from another place."""
         numbers = [each for each in self._examples[place] if isinstance(each, int | float)]
         return [each for each in numbers if abs(each) <= _HUGE] or [0]
 
-    def _vary_number(self, place: Place, value: float, random: Random) -> float:
+    def _vary_number(self, place: ValuePath, value: float, random: Random) -> float:
         numbers = self._numbers(place)
         low, high = min(numbers), max(numbers)
         mentioned = [each for each in self._constants if type(each) is int] or numbers
@@ -352,7 +352,7 @@ class Values:
         drawn = float(drawn) + random.choice([0, 0, 0.5, random.random()])
         return round(drawn, random.choice([0, 1, 2, 3])) if cmath.isfinite(drawn) else value
 
-    def _vary_text(self, place: Place, value: str, random: Random) -> str:
+    def _vary_text(self, place: ValuePath, value: str, random: Random) -> str:
         others = [each for each in self._examples[place] if isinstance(each, str)] or [value]
         mentioned = [each for each in self._constants if isinstance(each, str)] or others
         if random.random() < 0.3:
@@ -369,7 +369,7 @@ class Values:
             value = gap.join(_reshape(items, known, lambda _: random.choice(known), random))
         return value
 
-    def _in_order(self, place: Place, items: list[Any], random: Random) -> list[Any]:
+    def _in_order(self, place: ValuePath, items: list[Any], random: Random) -> list[Any]:
         examples = [each for each in self._examples[place] if isinstance(each, list | tuple)]
         if not examples or max(map(len, examples)) < _FEW or random.random() > _RULE_SHARE:
             return items
@@ -382,14 +382,14 @@ class Values:
             pass
         return items
 
-    def _is_fixed(self, place: Place) -> bool:
+    def _is_fixed(self, place: ValuePath) -> bool:
         """Whether the value here is a record or, inside another value, always of one length."""
         examples = [each for each in self._examples[place] if isinstance(each, list | tuple)]
         if any(_is_record(place, each) for each in examples):
             return True
         return len(place) > 1 and len(examples) > 1 and len(set(map(len, examples))) == 1
 
-    def _allows(self, place: Place, value: Any) -> bool:
+    def _allows(self, place: ValuePath, value: Any) -> bool:
         if isinstance(value, str):
             texts = [each for each in self._examples[place] if isinstance(each, str) and each]
             return not value or all(rule(value) for rule in _TEXT_RULES if all(map(rule, texts)))
@@ -407,7 +407,7 @@ def _items(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else []
 
 
-def _is_record(place: Place, value: Any) -> bool:
+def _is_record(place: ValuePath, value: Any) -> bool:
     """Whether it is a tuple of values that mean different things."""
     mixed = isinstance(value, tuple) and len({type(each) for each in value}) > 1
     return mixed or place[-1] == "entry"
@@ -456,7 +456,7 @@ _HEAD_LINES = 3
 """Lines at the beginning whose numbers may refer to any later line."""
 _MAX_DISTANCE = 20
 
-Lines = list[list[str]]
+TokenLines = list[list[str]]
 
 
 class Count(NamedTuple):
@@ -471,10 +471,10 @@ class Count(NamedTuple):
     less: int = 0
     """By how much the counted length is smaller, as a tree has one edge less than nodes."""
 
-    def counted(self, lines: Lines) -> Lines:
+    def counted(self, lines: TokenLines) -> TokenLines:
         return lines[self.target : self.target + 1] if self.target else lines[self.line + 1 :]
 
-    def holds(self, lines: Lines) -> bool:
+    def holds(self, lines: TokenLines) -> bool:
         if self.line >= len(lines) or self.place >= len(lines[self.line]):
             return False
         token, counted = lines[self.line][self.place], self.counted(lines)
@@ -493,7 +493,7 @@ class SampleForm:
     """The common form of all samples, and other inputs of that form; numbers that announce a length stay correct."""
 
     def __init__(self, samples: Sequence[str]) -> None:
-        self._samples: list[Lines] = [
+        self._samples: list[TokenLines] = [
             [line.split() for line in sample.strip("\n").split("\n")] for sample in samples
         ]
         self._case_lines = self._lines_per_case()
@@ -513,11 +513,11 @@ class SampleForm:
         lines = self._vary([list(line) for line in self._samples[number]], random)
         return "\n".join(map(" ".join, lines)) + "\n"
 
-    def _vary(self, lines: Lines, random: Random) -> Lines:
+    def _vary(self, lines: TokenLines, random: Random) -> TokenLines:
         if self._case_lines:
             cases = self._split_cases(lines)
 
-            def varied(case: Lines) -> Lines:
+            def varied(case: TokenLines) -> TokenLines:
                 return self._case._vary([list(line) for line in case], random)
 
             cases = _reshape(cases, cases, varied, random) or cases[:1]
@@ -541,7 +541,7 @@ class SampleForm:
         several = any(lines[0] != ["1"] for lines in self._samples)
         return sizes.pop() if len(sizes) == 1 and several else 0
 
-    def _split_cases(self, lines: Lines) -> list[Lines]:
+    def _split_cases(self, lines: TokenLines) -> list[TokenLines]:
         return [lines[at : at + self._case_lines] for at in range(1, len(lines), self._case_lines)]
 
     def _find_counts(self) -> list[Count]:
@@ -564,7 +564,7 @@ class SampleForm:
         exact = {each[:2] for each in counts if not each.less}
         return [each for each in counts if not each.less or each[:2] not in exact]
 
-    def _resize(self, lines: Lines, random: Random) -> None:
+    def _resize(self, lines: TokenLines, random: Random) -> None:
         true = [count for count in self._counts if count.holds(lines)]
         if not true:
             return
@@ -584,7 +584,7 @@ class SampleForm:
                     counted[0] = "".join(_resize_items(list(counted[0]), length, random))
         lines[chosen.line][chosen.place] = str(size)
 
-    def _change_tokens(self, lines: Lines, random: Random) -> None:
+    def _change_tokens(self, lines: TokenLines, random: Random) -> None:
         places = [
             (line, place)
             for line, tokens in enumerate(lines)
@@ -594,7 +594,7 @@ class SampleForm:
         for line, place in random.sample(places, min(len(places), random.choice([1, 1, 2, 4]))):
             lines[line][place] = self._other(lines, line, place, random)
 
-    def _other(self, lines: Lines, line: int, place: int, random: Random) -> str:
+    def _other(self, lines: TokenLines, line: int, place: int, random: Random) -> str:
         """Another token for a place, like those of the samples there or in the same line."""
         token = lines[line][place]
         rows = [each[min(line, len(each) - 1)] for each in self._samples]
@@ -624,7 +624,7 @@ class SampleForm:
             return changed
         return random.choice([token[:at] + token[at + 1 :] or token, changed * 2, *seen[:2]])
 
-    def _reorder(self, lines: Lines, random: Random) -> None:
+    def _reorder(self, lines: TokenLines, random: Random) -> None:
         counted = {line for line, _ in self._counted}
         free = [line for at, line in enumerate(lines) if at not in counted and len(line) > 2]
         if not free:

@@ -426,7 +426,7 @@ class ProblemSet(Struct, frozen=True, kw_only=True):
     """SHA-256 of the problems as `encode_set` writes them."""
 
 
-class Share(Struct, frozen=True, kw_only=True):
+class ProblemShare(Struct, frozen=True, kw_only=True):
     """The problems of one kind and difficulty."""
 
     kind: str
@@ -479,12 +479,12 @@ def split_judgeable(problem_set: ProblemSet) -> tuple[ProblemSet, tuple[str, ...
     return replace(problem_set, problems=fair), unfair
 
 
-def shares(problems: Sequence[Problem]) -> tuple[Share, ...]:
+def shares(problems: Sequence[Problem]) -> tuple[ProblemShare, ...]:
     groups: dict[tuple[str, str], list[Problem]] = {}
     for problem in problems:
         groups.setdefault((problem.kind, problem.difficulty), []).append(problem)
     return tuple(
-        Share(
+        ProblemShare(
             kind=kind,
             difficulty=difficulty,
             problems=len(group),

@@ -42,8 +42,6 @@ def _null(argument: int) -> tuple[ArgumentCheck, ArgumentCheck]:
     return ArgumentCheck(argument, (0,)), ArgumentCheck(argument, (0,), upper=True)
 
 
-Rule = tuple[ArgumentCheck, ...]
-
 _NO_EXECUTION = (ArgumentCheck(2, (0,), mask=mmap.PROT_EXEC),)
 _SOCKET_PAIR_ONLY = (ArgumentCheck(3, (0,)), *_null(4))
 """Without flags and without an address: between the two ends of a pair, and nothing out of band."""
@@ -69,7 +67,7 @@ ALWAYS_ALLOWED = (
 _SHARED_CLOCKS = (ArgumentCheck(0, tuple(range(12))),)
 """Not those of other processes, which reveal what else runs."""
 
-ALLOWED_WITH_CHECKS: dict[str, Rule] = {
+ALLOWED_WITH_CHECKS: dict[str, tuple[ArgumentCheck, ...]] = {
     "clock_getres": _SHARED_CLOCKS,
     "clock_gettime": _SHARED_CLOCKS,
     "clock_nanosleep": _SHARED_CLOCKS,

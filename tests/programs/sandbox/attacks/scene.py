@@ -226,7 +226,7 @@ class Scene:
         for listening in self.sockets.values():
             with suppress(OSError):
                 while True:
-                    self._heard += _take(listening)
+                    self._heard += _receive(listening)
         return self.token.encode() in self._heard
 
     def appeared(self) -> tuple[str, ...]:
@@ -313,7 +313,7 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _take(listening: socket.socket) -> bytes:
+def _receive(listening: socket.socket) -> bytes:
     """What waits at a socket; raises when nothing does."""
     if listening.type != socket.SOCK_STREAM:
         return listening.recv(1 << 16)
