@@ -490,9 +490,7 @@ def evidence(
     rows = [*judged, *([("Position", position)] if position else []), *rules]
     leaks = "none found: no candidate has a known sign of how it was written"
     if found.leaks:
-        leaks = (
-            f"{count(found.leaks, 'candidate')} with a sign of how it was written went to a panel"
-        )
+        leaks = f"{count(found.leaks, 'candidate')} with a leak went to a panel"
     rows.append(("Leaks", leaks))
     if found.ties:
         voted = story.settings and story.settings.judges and not story.settings.ties_survive
