@@ -17,6 +17,7 @@ from autoreason.cli.command import in_journal, print_message, shared, with_flags
 from autoreason.cli.lookup import writes_programs
 from autoreason.errors import AutoreasonError, InvalidInput
 from autoreason.files import check_folder, is_word_file, write
+from autoreason.job_types import Lab
 from autoreason.report.changes import FENCE
 from autoreason.report.table import WIDEST, Table, wrap
 from autoreason.run.result import Result, how_to_go_on
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from autoreason.artifacts.artifact import Changes
     from autoreason.cli.command import Output
     from autoreason.report.report import Report
+    from autoreason.run.lab import PreparedLab
     from autoreason.run.prepared import PreparedRun
     from autoreason.run.research import MeasuredStart
     from autoreason.run.research_result import ResearchResult
@@ -181,11 +183,10 @@ def preview(prepared: PreparedRun[Any], measured: MeasuredStart | None = None) -
     from dataclasses import replace
 
     from autoreason.run.estimate import DryRun
-    from autoreason.run.lab import PreparedLab
 
     report: Report
-    if isinstance(prepared, PreparedLab):
-        report = prepared.plan()
+    if isinstance(prepared.settings.job, Lab):
+        report = cast("PreparedLab", prepared).plan()
     else:
         estimate, noise = prepared.estimate(), None
         if measured:

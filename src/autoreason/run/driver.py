@@ -33,7 +33,7 @@ from autoreason.events import (
     RunStarted,
 )
 from autoreason.exchange import Service
-from autoreason.jobs.context import JobContext
+from autoreason.jobs.context import JobContext, run_while_waiting
 from autoreason.jobs.job import Job, build_job, run_job
 from autoreason.journal import Journal, RecordedAnswer, RecordedCall
 from autoreason.journal.codec import check_event
@@ -259,6 +259,8 @@ class _Drive(Struct, frozen=True):
         return budget_tracker
 
     async def _run_job(self, job: Job, asker: Asker) -> None:
+        if self.settings.job.is_tournament:
+            run_while_waiting(partial(self.prompts.compile, ("critic", "reviser", "judge")))
         try:
             try:
                 end: End = await run_job(job)

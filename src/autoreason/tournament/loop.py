@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from autoreason.contract import count_words
 from autoreason.errors import InvalidInput, PanelFailed
 from autoreason.events import CandidateDropped, Delivered, Incumbent, Slot, Status
-from autoreason.jobs.context import Excess, JobContext, run_while_waiting
+from autoreason.jobs.context import Excess, JobContext
 from autoreason.jobs.job import Plan, Plans
 from autoreason.keys import sub_key
 from autoreason.parsing.documents import share_changed
@@ -197,7 +197,6 @@ class Tournament(Strategy):
         self._code = CodeJudges(self.context)
 
     async def run(self) -> Delivered:
-        run_while_waiting(partial(self.context.prompts.compile, ("critic", "reviser", "judge")))
         await choose_draft(self.context, self._affords_drafts, self._code)
         number, ending = 0, None
         after = self._calls_after
