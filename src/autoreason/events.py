@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from msgspec import Struct
 
@@ -33,6 +33,14 @@ WorseReason = Literal["metric", "number", "added", "longer", "changed", "leak", 
 """Its number is worse, or it has none; it says more than the texts it may only cut; it is too long, or more than an
 edit; it mentions how it was written, and no judge sees it; or it is too much like a text that it is to differ from."""
 DropReason = Literal[NoText, WorseReason, "clone", "contract", "tests", "unlisted"]
+
+
+class Excess(NamedTuple):
+    """How a text goes beyond those it is made of; its author is sent the remedy once, where there is one."""
+
+    reason: WorseReason
+    detail: str
+    remedy: str = ""
 
 
 class Event(Struct, frozen=True, tag_field="type", tag=True):

@@ -4,6 +4,7 @@ from autoreason.contract import Violation as Violation
 from autoreason.errors import CallFailed as CallFailed
 from autoreason.errors import Failure as Failure
 from autoreason.errors import StrategyError as StrategyError
+from autoreason.events import Excess as Excess
 from autoreason.events import Incumbent as Incumbent
 from autoreason.events import OnEvent as OnEvent
 from autoreason.exchange import Ask as Ask
@@ -33,7 +34,6 @@ from autoreason.exchange import Usage as Usage
 from autoreason.files import ServerUrl as ServerUrl
 from autoreason.jobs.context import Allowance as Allowance
 from autoreason.jobs.context import Emit as Emit
-from autoreason.jobs.context import Excess as Excess
 from autoreason.jobs.context import JobContext as JobContext
 from autoreason.jobs.job import Job as Job
 from autoreason.programs.assignment import Assignment as Assignment

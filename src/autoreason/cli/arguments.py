@@ -1,21 +1,18 @@
-"""What the options of a command become: a task, and arguments of the library's functions; with the user's defaults."""
+"""What the options of a command become: a task, and arguments of the library's functions."""
 
 from __future__ import annotations
 
 import sys
-from codecs import BOM_UTF8
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from autoreason.cli.options import show_value
 from autoreason.contract import Contract
 from autoreason.errors import InvalidInput
-from autoreason.fields import FieldDoc, plainly, read_docs
-from autoreason.files import config_file, is_word_file, open_input
+from autoreason.fields import FieldDoc, read_docs
+from autoreason.files import is_word_file
 from autoreason.job_types import Research
 from autoreason.run import verbs
 from autoreason.settings import (
@@ -111,42 +108,3 @@ def run_options(command: str, values: dict[str, Any]) -> dict[str, Any]:
 
 def given(values: dict[str, Any], *names: str) -> dict[str, Any]:
     return {name: values[name] for name in names if values.get(name) not in (None, ())}
-
-
-# ---- config.toml -------------------------------------------------------------------------------
-
-
-class Config(Struct, frozen=True, forbid_unknown_fields=True):
-    """What new runs start with where no option says otherwise."""
-
-    model: str | None = None
-    limits: Budget = Budget()
-
-    def defaults(self) -> dict[str, object]:
-        limits = {option: getattr(self.limits, name) for name, option in LIMITS.items()}
-        found = {"model": self.model, **limits}
-        return {name: value for name, value in found.items() if value is not None}
-
-
-KEYS = (
-    'it may contain a line such as model = "provider/model" and, under [limits], '
-    "cost, tokens, calls and seconds, such as cost = 1.50"
-)
-
-
-def read_config() -> Config:
-    path = config_file()
-    try:
-        with open_input(path) as file:
-            content = file.read().removeprefix(BOM_UTF8)
-        raw = msgspec.toml.decode(content)
-        found = msgspec.convert(raw, Config, strict=False)
-    except FileNotFoundError:
-        return Config()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"cannot read {path}: {error}; correct that, or move it away") from None
-    except msgspec.DecodeError as error:
-        raise InvalidInput(f"{path}: {plainly(error, Config)}; {KEYS}") from None
-    if unknown := {*raw.get("limits", ())} - {*Budget.__struct_fields__}:
-        raise InvalidInput(f"{path}: unknown key `{min(unknown)}`; {KEYS}")
-    return found

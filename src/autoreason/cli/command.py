@@ -226,14 +226,10 @@ class Command(click.Command):
         """Read the options; those not given come from the user's `config.toml`."""
         named = {param.name for param in self.params if isinstance(param, click.Option)}
         if not self.inherits and "model" in named and not ctx.resilient_parsing:
-            from autoreason.files import config_file
+            from autoreason.cli.config import read_config
 
-            # Without such a file, nothing is loaded that would read it.
-            if config_file().exists():
-                from autoreason.cli.arguments import read_config
-
-                found = read_config().defaults()
-                ctx.default_map = {name: found[name] for name in found.keys() & named}
+            found = read_config().defaults()
+            ctx.default_map = {name: found[name] for name in found.keys() & named}
         if SHARED["progress"] in self.shared:
             end = args.index("--") if "--" in args else len(args)
             quiet = ["--progress=none" if each == "-q" else each for each in args[:end]]

@@ -20,7 +20,6 @@ from autoreason.files import check_folder, is_word_file, write
 from autoreason.job_types import Lab
 from autoreason.report.changes import FENCE
 from autoreason.report.table import WIDEST, Table, wrap
-from autoreason.run.result import Result, how_to_go_on
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from autoreason.run.prepared import PreparedRun
     from autoreason.run.research import MeasuredStart
     from autoreason.run.research_result import ResearchResult
+    from autoreason.run.result import Result
     from autoreason.run.solution import Solution
 
 
@@ -102,6 +102,7 @@ def show_answer(answer: Output) -> None:
 def show_report(report: Report) -> None:
     """On standard output: of a report that has a summary only that, unless --evidence asks for all."""
     from autoreason.cli.console import stdout_console
+    from autoreason.run.result import Result
 
     try:
         if shared("as_json"):
@@ -292,7 +293,7 @@ def _explain_failure(result: Result, where: str) -> Iterator[None]:
 def _end_text(result: Result, options: OutputOptions) -> Handover:
     status = EXIT[result.status]
     text = result.story.output if status in USABLE else None
-    problem = f"{result.conclusion}; {how_to_go_on(result.run, result.story)}" if status else ""
+    problem = f"{result.conclusion}; {result.how_to_go_on()}" if status else ""
     if result.violations and not status:
         problem = result.broken_contract()
         status = CONTRACT_BROKEN if options.fail_on_contract else status
@@ -308,7 +309,7 @@ def _end_program(solution: Solution, options: OutputOptions) -> Handover:
     program, notes, problem = solution.story.text or None, [], ""
     if not solution.finished:
         again = f" -o {options.output}" if options.output else ""
-        problem = f"{solution.conclusion}; {how_to_go_on(solution.run, solution.story, again)}"
+        problem = f"{solution.conclusion}; {solution.how_to_go_on(again)}"
     elif program is None:
         problem = solution.solved[-1].reason if solution.solved else solution.reason
         if options.output:
@@ -336,7 +337,7 @@ def _end_files(result: ResearchResult, options: OutputOptions) -> Handover:
         )
     problem = "" if claimed and not status else result.conclusion
     if status:
-        problem = f"{problem}; {how_to_go_on(result.run, result.story)}"
+        problem = f"{problem}; {result.how_to_go_on()}"
         if options.output:
             notes.append(f"`autoreason resume` will write the files to {options.output}")
             problem = f"{problem}; {notes[-1]}"

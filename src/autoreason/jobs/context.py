@@ -11,12 +11,12 @@ from dataclasses import replace as with_fields
 from decimal import Decimal
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from autoreason.errors import InvalidInput
-from autoreason.events import AnyEvent, Recovery, WorseReason
+from autoreason.events import AnyEvent, Excess, Recovery
 from autoreason.exchange import (
     Ask,
     GuidanceQuery,
@@ -101,10 +101,6 @@ class Allowance:
         if self.unit == "calls":
             return Decimal(1)
         return self.spent / self.total.calls if self.total.calls else Decimal(0)
-
-
-BOUNDARY = r"(?<!\w)[0-9a-f]{16}(?!\w)"
-"""Matches every boundary, so that a copy of one is recognised in a model's text."""
 
 
 def draw(seed: int, purpose: str) -> random.Random:
@@ -229,14 +225,6 @@ async def run_in_windows(
             raise failure
     finally:
         await cancel(started)
-
-
-class Excess(NamedTuple):
-    """How a text goes beyond those it is made of; its author is sent the remedy once, where there is one."""
-
-    reason: WorseReason
-    detail: str
-    remedy: str = ""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,9 @@ import json
 import re
 from typing import Any, cast
 
+BOUNDARY = r"(?<!\w)[0-9a-f]{16}(?!\w)"
+"""Matches every boundary, so that a copy of one is recognised in a model's text."""
+
 
 class _LazyPattern:
     def __init__(self, source: str, flags: int) -> None:

@@ -10,8 +10,7 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from autoreason.exchange import Schema, object_schema
-from autoreason.jobs.context import BOUNDARY
-from autoreason.parsing import parse_json, pattern
+from autoreason.parsing import BOUNDARY, parse_json, pattern
 from autoreason.prompts import PromptSet
 from autoreason.report.changes import split_words
 

@@ -224,13 +224,16 @@ class Result(Report):
         """Calls, tokens, cost and time, in words."""
         return spending(self.spent, self.seconds)
 
+    def how_to_go_on(self, options: str = "") -> str:
+        """The command that goes on with a run that has not ended, within a sentence."""
+        return how_to_go_on(self.run, self.story, options)
+
     def _missing(self, what: str) -> AutoreasonError:
         """What is raised where there is nothing to read: the `Interruption` that ended the run, if one did."""
         kind = _INTERRUPTIONS.get(self.status)
         if kind is None:
             return AutoreasonError(f"run {self.run} has no {what} ({ending(self)})")
-        steps = how_to_go_on(self.run, self.story)
-        error = kind(f"run {self.run} has no {what} yet ({ending(self)}); {steps}")
+        error = kind(f"run {self.run} has no {what} yet ({ending(self)}); {self.how_to_go_on()}")
         error.limit = self.story.limit
         return error
 

@@ -344,12 +344,8 @@ class KnowledgeTestJob(Job):
         self._room = asyncio.Semaphore(_WIDTH)
         pairs = enumerate(pairs_of(self.context.task), 1)
         works = [self._ask(number, arm, pair) for number, pair in pairs for arm in ARMS]
-        await use_in_order(works, self._emit_all)
+        await use_in_order(works, lambda ballots: [*map(self.emit, ballots)])
         return self.finish(knowledge_report(self.story).conclusion)
-
-    def _emit_all(self, ballots: list[BallotCast]) -> None:
-        for each in ballots:
-            self.emit(each)
 
     async def _ask(self, number: int, arm: str, pair: RecordedPair) -> list[BallotCast]:
         shown = {"with": pair.known, "placebo": pair.placebo}.get(arm, ShownOutcomes())

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from math import ceil
 
-from autoreason.jobs.context import Excess
+from autoreason.events import Excess
 from autoreason.parsing.critiques import Prose
 from autoreason.parsing.documents import share_changed
 from autoreason.report.changes import NONE, Reasons, compare_texts, split_words, suggest, words_of

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from autoreason.contract import count_words
 from autoreason.errors import InvalidInput, PanelFailed
-from autoreason.events import CandidateDropped, Delivered, Incumbent, Slot, Status
-from autoreason.jobs.context import Excess, JobContext
+from autoreason.events import CandidateDropped, Delivered, Excess, Incumbent, Slot, Status
+from autoreason.jobs.context import JobContext
 from autoreason.jobs.job import Plan, Plans
 from autoreason.keys import sub_key
 from autoreason.parsing.documents import share_changed

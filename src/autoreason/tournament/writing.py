@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple
 from msgspec import structs
 
 from autoreason.contract import Breach, Violation
-from autoreason.events import CritiqueProblem, CritiqueWritten, NoText
+from autoreason.events import CritiqueProblem, CritiqueWritten, Excess, NoText
 from autoreason.exchange import Message, Outcome, Reply, Request, Role
-from autoreason.jobs.context import Excess, JobContext, follow_up, repeat_request
+from autoreason.jobs.context import JobContext, follow_up, repeat_request
 from autoreason.keys import pass_key, sub_key, try_key
 from autoreason.parsing.critiques import critique_schema, describe, read_critique, split_cited
 from autoreason.parsing.documents import (

@@ -135,7 +135,7 @@ def pull(model: str, sha256: str) -> None:
 
 
 def _list() -> Output:
-    from autoreason.cli.arguments import read_config
+    from autoreason.cli.config import read_config
     from autoreason.cli.console import stdout_console
     from autoreason.models.local import local_models
     from autoreason.models.programs import PROGRAMS
@@ -418,7 +418,7 @@ def _keys() -> Finding:
 
 
 def _defaults() -> Finding:
-    from autoreason.cli.arguments import KEYS, read_config
+    from autoreason.cli.config import KEYS, read_config
 
     read_config()
     path = config_file()
