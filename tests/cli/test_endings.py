@@ -237,7 +237,7 @@ def test_where_all_is_quiet_one_line_says_what_went_wrong(
             "lambda r: vote(*['alpha', 'beta', 'gamma'][seat(r) % 3 :], 'alpha')(r)",
             [
                 "No text is shown to be preferred: a.md leads, first in 3 of 7 rankings.",
-                "A favourite takes about 7 of 7 rankings; with --judges 21 about 17.",
+                "To tell two texts apart takes about 7 of 7 rankings; with --judges 21 about 17.",
             ],
         ),
     ],

@@ -370,7 +370,7 @@ def _review(event: events.ReviewDecided) -> str:
     worth = f"{statements.lead(event.verdict)} ({statements.ballots(event.verdict)})"
     trend = f"; trend {event.trend:.2f}" if event.after and event.trend is not None else ""
     back = "; the run goes on from it" if event.back else ""
-    return f"{event.winner} wins, {points}{statements.weights(event)}: {worth}{trend}{back}"
+    return f"{event.winner} is put first, {points}{statements.weights(event)}: {worth}{trend}{back}"
 
 
 def _examined(event: ProgramExamined) -> str:

@@ -223,13 +223,13 @@ def summarize_solved(event: Solved, examined: Sequence[ProgramExamined] = ()) ->
     tests = " and ".join(_passes(each) for each in (public, private) if each)
     # The score has verdicts alone; what failed is known of the public tests.
     seen = [each.examined for each in examined if each.program == event.program]
-    failed = next((each.failed for each in seen if each.failed), None)
+    failed = [each.failed for each in seen if each.failed]
     if not tests:
         return [f"Not tested: there are no tests for this problem. {attempts}."]
     if not _is_solved(event):
-        last = f"It fails test {failed.number}: {describe_failure(failed)}." if failed else ""
         best = f"the best of {attempts}" if event.attempts > 1 else "the program"
-        return [f"Not solved: {best} {tests}.", *filter(None, [last])]
+        last = [f"It fails public test {x.number}: {describe_failure(x)}." for x in failed[:1]]
+        return [f"Not solved: {best} {tests}.", *last]
     if private is None:
         return [f"P{tests[1:]}; there are no private ones, so more is not known.", f"{attempts}."]
     _, _, besides = event.reason.partition("; ")

@@ -257,7 +257,7 @@ def agreement(tau: float | None, who: str = "judges") -> str:
     if tau is None:
         return "unknown: no two valid ballots to compare"
     same = percent((1 + tau) / 2)
-    return f"two {who} agree on {same} of pairs of texts (tau {tau:.2f}; chance is 50 %)"
+    return f"two {who} agree on {same} of pairs of texts (tau {round(tau, 2) + 0.0:.2f}; chance is 50 %)"
 
 
 def positions(first_places: Sequence[int]) -> str:

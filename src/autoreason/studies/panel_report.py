@@ -250,7 +250,7 @@ class PanelReport(Report, Struct, frozen=True, kw_only=True):
         cast = count(votes, "vote" if self.pairwise else "ranking")
         raised = f"; with --judges {more} about {later}" if later else ""
         if now:
-            return f"A favourite takes about {now} of {cast}{raised}."
+            return f"To tell two texts apart takes about {now} of {cast}{raised}."
         can = "show a favourite only by a wide lead" if self.wins_by_chance else "show no favourite"
         return f"{cast} can {can}{raised}{' must agree' if later else ''}."
 

@@ -233,7 +233,7 @@ def test_the_end_counts_judges_and_warns_of_a_taste_for_length() -> None:
     torn = ["abc", "cba", "acb", "bca", "bac", "cab", "bac"]
     led = panel(*torn, "cba", "cba", chance=0.9)
     assert led.summary()[1] == (
-        "A favourite takes about 9 of 9 rankings; with --judges 27 about 21."
+        "To tell two texts apart takes about 9 of 9 rankings; with --judges 27 about 21."
     )
     few = panel("abc", "bac", "abc", chance=0.9)
     assert (
