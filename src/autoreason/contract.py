@@ -44,7 +44,7 @@ Keep = Literal[FactKind, "all", "draft", "strict"]
 class Violation(Struct, frozen=True):
     """One rule of the contract that a text breaks."""
 
-    sentences = ("message",)
+    worded = ("message",)
     rule: str
     message: str
     words_off: int = 0

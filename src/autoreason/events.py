@@ -138,7 +138,7 @@ class DraftReady(Event, frozen=True, kw_only=True):
 class DraftFailed(Event, frozen=True, kw_only=True):
     """The author gave no usable first draft."""
 
-    sentences = ("detail",)
+    worded = ("detail",)
     attempt: int
     reason: NoText
     detail: str
@@ -154,7 +154,7 @@ class PassStarted(Event, frozen=True, kw_only=True):
 class PromptsShortened(Event, frozen=True, kw_only=True):
     """From this pass on the short prompts are used, because the author's model failed at the long ones."""
 
-    sentences = ("reason",)
+    worded = ("reason",)
     number: int
     reason: str
 
@@ -227,7 +227,7 @@ class CandidateReady(Event, frozen=True, kw_only=True):
 class CandidateDropped(Event, frozen=True, kw_only=True):
     """A text that will not be on the ballot."""
 
-    sentences = ("detail",)
+    worded = ("detail",)
     number: int
     slot: Slot
     reason: DropReason
@@ -318,7 +318,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
 class PassDecided(Event, frozen=True, kw_only=True):
     """A pass is over."""
 
-    sentences = ("reason",)
+    worded = ("reason",)
     number: int
     outcome: PassOutcome
     winner: Slot | None
@@ -440,7 +440,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
 class Delivered(Event, frozen=True, kw_only=True):
     """The run is over and this is its text."""
 
-    sentences = ("reason",)
+    worded = ("reason",)
     status: Status
     ended_by: EndedBy = "strategy"
     reason: str
@@ -455,7 +455,7 @@ class Delivered(Event, frozen=True, kw_only=True):
 class JobFinished(Event, frozen=True, kw_only=True):
     """A job that writes no text of its own is over; what it found is in its events."""
 
-    sentences = ("reason",)
+    worded = ("reason",)
     status: Status = "done"
     reason: str
     text: str | None = None

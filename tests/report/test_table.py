@@ -91,8 +91,8 @@ def test_a_reader_without_a_screen_and_a_spreadsheet_get_every_column(table: Tab
 
 
 def test_numbers_for_a_spreadsheet_are_whole_and_only_texts_are_kept_from_being_formulas() -> None:
-    values = ("+1", -0.1 - 0.2, 3, Decimal("0.10"), None, True)
-    assert to_csv(["a"], [values]) == "a\n'+1,-0.30000000000000004,3,0.10,,yes\n"
+    values = ("+1", "\0 =1", -0.1 - 0.2, 3, Decimal("0.10"), None, True)
+    assert to_csv(["a"], [values]) == "a\n'+1,'=1,-0.30000000000000004,3,0.10,,yes\n"
 
 
 def test_spare_columns_go_in_their_order_and_are_named_and_others_follow_beneath() -> None:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from tests.programs.solved import solved
 from tests.run.runs import TASK, go_on, scripted, start_run
 
+from autoreason.artifacts.research_history import FinalistsMeasured
 from autoreason.contract import Violation
 from autoreason.errors import ReplayMismatch
 from autoreason.events import AnyEvent, Delivered, Incumbent
@@ -119,6 +120,13 @@ def test_what_a_text_breaks_may_be_said_in_other_words_but_must_be_as_far_off() 
     assert again(breaking("12 words of at most 10", 2), breaking("two words too many", 2)) == 1
     with pytest.raises(ReplayMismatch):
         again(breaking("12 words of at most 10", 2), breaking("12 words of at most 10", 3))
+    measured = FinalistsMeasured(trials=(0, 3), means=(1.0, 2.0), evaluations=2, chosen=0)
+    guarded = [
+        replace(measured, broken=each) for each in ({3: "too slow"}, {3: "slow"}, {0: "slow"})
+    ]
+    assert again(guarded[0], guarded[1]) == 1
+    with pytest.raises(ReplayMismatch):
+        again(guarded[1], guarded[2])
 
 
 QUERY = BudgetQuery(key="pass/2/budget", calls=6, after=14)

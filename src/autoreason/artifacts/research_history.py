@@ -98,7 +98,7 @@ class NoiseMeasured(Event, frozen=True, kw_only=True):
 class TrialDecided(Event, frozen=True, kw_only=True):
     """A proposal was measured, or refused, and is decided."""
 
-    sentences = ("reason",)
+    worded = ("reason",)
     number: int
     """From 1."""
     incumbent: int
@@ -155,7 +155,7 @@ class SearchCut(Event, frozen=True, kw_only=True):
 class FinalistsMeasured(Event, frozen=True, kw_only=True):
     """The playoff: fresh evaluations of the start, the last incumbent and two in between."""
 
-    sentences = ("broken",)
+    worded = ("broken",)
     trials: tuple[int, ...]
     """0 is the start."""
     means: tuple[float | None, ...]
@@ -185,7 +185,7 @@ class FinalistsMeasured(Event, frozen=True, kw_only=True):
 class EndTested(Event, frozen=True, kw_only=True):
     """The result against the start, on evaluations that chose nothing: the only number that is claimed."""
 
-    sentences = ("broken",)
+    worded = ("broken",)
     trial: int
     """Whose artifact is the result; 0 is the start, which needs no test."""
     result: tuple[float | None, ...]

@@ -32,7 +32,7 @@ class ProgramExamined(Event, frozen=True, kw_only=True):
 class Solved(Event, frozen=True, kw_only=True):
     """One problem was worked on by one strategy, once, and scored; emitted for failures, too."""
 
-    sentences = ("reason",)
+    worded = ("reason",)
     part: str = ""
     """Of a set the number of the problem, strategy and repeat: `17/search/2`."""
     problem: str

@@ -100,9 +100,9 @@ def compare_blocks(old: Block, new: Block, reasons: Reasons) -> Iterator[DiffPar
         for at, (gone, come) in enumerate(suggest_words(was, now, r"\S+\s*", least=3)):
             # What is last in the new text may have ended a line of the old one.
             gap = come[len(come.rstrip()) :] or gone[len(gone.rstrip()) :] or " "
-            if gone and at % 2 == 0:
+            if gone.strip() and at % 2 == 0:
                 changes.append(DiffPart("gone", gone.rstrip(), " " if come else gap))
-            if come:
+            if come.strip():
                 changes.append(DiffPart("same" if at % 2 else "new", come.rstrip(), gap))
         if {x.kind for x in changes} != {"same"} and (why := reasons.get(words_of(was))):
             changes[-1:] = [changes[-1]._replace(gap=" "), DiffPart("why", why, changes[-1].gap)]

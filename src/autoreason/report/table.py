@@ -246,7 +246,7 @@ def _in_csv(value: object) -> object:
         case None:
             return ""
         case str():
-            return in_csv(" ".join(value.split()))
+            return in_csv(" ".join(without_controls(value).split()))
         case tuple():
             return _in_csv(" ".join(value))
         case bool():

@@ -192,16 +192,16 @@ def _is_repeated(recorded: AnyEvent, now: AnyEvent) -> bool:
 
 
 def _without_sentences(value: Any) -> Any:
-    """A value without the fields that its classes name as `sentences` for people, at any depth."""
+    """A value without the fields that its classes name as `worded` for people, at any depth."""
     if isinstance(value, tuple):
         return [_without_sentences(each) for each in value]
     if isinstance(value, dict):
         return {name: _without_sentences(each) for name, each in value.items()}
     if not isinstance(value, Struct):
         return value
-    names = getattr(value, "sentences", ())
-    fields = asdict(value).items()
-    return type(value), {x: bool(y) if x in names else _without_sentences(y) for x, y in fields}
+    names, fields = getattr(value, "worded", ()), asdict(value)
+    said = {x: {*y} if isinstance(y := fields[x], dict) else bool(y) for x in names}
+    return type(value), {name: _without_sentences(each) for name, each in (fields | said).items()}
 
 
 class EventRecorder:

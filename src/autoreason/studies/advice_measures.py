@@ -172,7 +172,7 @@ PilotVerdict = Literal["run_it", "do_not", "undecided"]
 class Pilot(Struct, frozen=True, kw_only=True):
     """How many fresh judges prefer a revision, or the result of a run, to its draft."""
 
-    sentences = ("note",)
+    worded = ("note",)
     name: str
     judges: int
     """0 where it says nothing."""

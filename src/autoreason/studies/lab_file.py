@@ -17,7 +17,7 @@ from msgspec.structs import asdict
 from autoreason.bounded_yaml import BoundedLoader, load_yaml
 from autoreason.errors import InvalidInput
 from autoreason.fields import plainly
-from autoreason.job_types import AnyJob, Judge, JudgePairs
+from autoreason.job_types import AnyJob, Judge, JudgePairs, Solve
 from autoreason.plugins import absolute
 from autoreason.programs.program_strategies import find_program_strategy
 from autoreason.settings import (
@@ -329,7 +329,7 @@ class _SuiteReading:
         if draft not in ("shared", "own"):
             raise InvalidInput(f"`draft` is {draft!r}; say shared or own")
         jobs = {source.job for source in self.sources.values()}
-        terms = {"k": keys["k"]} if "solve" in jobs and "k" in keys else {}
+        terms = {"k": keys.get("k") or Solve().k} if "solve" in jobs else {}
         for job, names in _TERMS.items():
             for key in keys.keys() & set(names):
                 if job not in jobs:

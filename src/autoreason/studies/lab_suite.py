@@ -186,7 +186,7 @@ class Ballot(Struct, frozen=True, kw_only=True):
 class CellResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What came of a cell. None is unknown, never zero."""
 
-    sentences = ("reason",)
+    worded = ("reason",)
     run: str
     """Empty where there was nothing to run."""
     status: Status
@@ -348,7 +348,7 @@ def job_settings(suite: Suite, task: str, arm: str, settings: Settings) -> Setti
     name, terms = settings.job.name, {**given.terms, **suite.arms[arm].terms}
     job: Solve | Research
     if given.job == "solve":
-        job = make_struct(Solve, {"strategy": name, **terms})
+        job = make_struct(Solve, {"strategy": name, "k": settings.k, **terms})
     else:
         job = make_struct(Research, {"rule": name, **terms})
     return replace(settings, job=job)

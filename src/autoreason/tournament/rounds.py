@@ -284,10 +284,10 @@ def describe_split(story: Story) -> tuple[str, ...]:
     sides: dict[bool, list[str]] = {True: [], False: []}
     for each in cast:
         if each.ranking and not each.anchored:
-            words = _sentence_about(each, [winner], alone=True)
-            said = shorten(unblind(words, each, lambda _: "this text"), _SAID)
-            sides[each.ranking[0] == winner].append(said)
-    both = tuple(next(filter(None, side), "") for side in sides.values())
+            side = sides[each.ranking[0] == winner]
+            words = "" if any(side) else _sentence_about(each, [winner], alone=True)
+            side.append(shorten(unblind(words, each, lambda _: "this text"), _SAID))
+    both = tuple("".join(side) for side in sides.values())
     return both if len(sides[True]) < 2 * len(sides[False]) and all(both) else ()
 
 
@@ -318,7 +318,8 @@ def unblind(text: str, ballot: events.BallotCast, describe: Callable[[str], str]
             before = found["before"]
             return f"[{means}]" if before is None else f"{before}[{capital(means)}]"
 
-        text = re.sub(known, named, text, flags=re.IGNORECASE)
+        if label.casefold() in text.casefold():
+            text = re.sub(known, named, text, flags=re.IGNORECASE)
     return text
 
 

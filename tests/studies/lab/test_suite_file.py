@@ -220,7 +220,7 @@ def test_what_only_texts_know_is_refused_where_all_tasks_are_others(
         read(text, tmp_path)
 
 
-@pytest.mark.parametrize(("given", "k"), [("", Solve().k), (", k: 4", 4)])
+@pytest.mark.parametrize(("given", "k"), [("", Solve().k), (", k:", Solve().k), (", k: 4", 4)])
 def test_problems_of_a_suite_are_solved_as_others_are(tmp_path: Path, given: str, k: int) -> None:
     arm = f"one: {{strategy: tournament{given}}}"
     found = read(
