@@ -17,7 +17,7 @@ from autoreason.sentences import SENTENCE_GAP, hide_points
 
 HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*)$", re.MULTILINE)
 """A heading's marks and the rest of its line, with what closes it."""
-_UNDERLINED = re.compile(r"^ {0,3}(\S.*)\n {0,3}(?:={2,}|-{2,})[ \t]*$", re.MULTILINE)
+_UNDERLINED = r"(?m)^ {0,3}(\S.*)\n {0,3}(?:={2,}|-{2,})[ \t]*$"
 CODE_BLOCK = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
 _WORD = re.compile(r"^[ \t>#*-]*\d{1,3}[.)](?=\s)|(?=\S*?[^\W_])(\S+)|\S+", re.MULTILINE)
 """The number of an item or a heading; or, as a group, a word; or what has neither letter nor digit."""
@@ -37,7 +37,7 @@ _FEWEST_TO_TELL, _SURE = 8, 0.9
 _ENDED = r"[.!?…:][\"'”’“»)*_]*\Z"
 _GAP = re.compile(r"\n[ \t]*\n\s*")
 _SENTENCE_GAP = rf"{_GAP.pattern}|{SENTENCE_GAP}"
-_ITEM = re.compile(r"^([ \t]*)(?:[-*+•–]|\d{1,3}[.)])[ \t]+(?=\S)", re.MULTILINE)
+_ITEM = r"(?m)^([ \t]*)(?:[-*+•–]|\d{1,3}[.)])[ \t]+(?=\S)"
 Keep = Literal[FactKind, "all", "draft", "strict"]
 
 
@@ -222,16 +222,16 @@ def _count_ended(parts: Sequence[str]) -> int:
 
 def count_paragraphs(text: str) -> int:
     prose = HEADING.sub("\n", CODE_BLOCK.sub("\n\n", text))
-    return _count_ended([each for each in _GAP.split(prose) if not _ITEM.match(each)])
+    return _count_ended([each for each in _GAP.split(prose) if not re.match(_ITEM, each)])
 
 
 def count_sentences(text: str) -> int:
-    prose = HEADING.sub("\n", _ITEM.sub("\n\n", CODE_BLOCK.sub("\n\n", text)))
+    prose = HEADING.sub("\n", re.sub(_ITEM, "\n\n", CODE_BLOCK.sub("\n\n", text)))
     return _count_ended(re.split(_SENTENCE_GAP, hide_points(prose)))
 
 
 def count_items(text: str) -> int:
-    indents = [len(each) for each in _ITEM.findall(CODE_BLOCK.sub("", text))]
+    indents = [len(each) for each in re.findall(_ITEM, CODE_BLOCK.sub("", text))]
     least = min(indents, default=0)
     return sum(each <= least + 1 for each in indents)
 
@@ -278,7 +278,7 @@ def _plain_heading(heading: str) -> str:
 
 def _miss_heading(required: str, text: str) -> str | None:
     prose = CODE_BLOCK.sub("", text)
-    written = [*(each for _, each in HEADING.findall(prose)), *_UNDERLINED.findall(prose)]
+    written = [*(each for _, each in HEADING.findall(prose)), *re.findall(_UNDERLINED, prose)]
     is_there = _plain_heading(required) in map(_plain_heading, written)
     return None if is_there else f"; write the line “## {required}”"
 

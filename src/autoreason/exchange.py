@@ -360,8 +360,7 @@ _UNASKED: Effort = "medium"
 _IN_PROCESS = frozenset({"local", "echo", "scripted"})
 _SELF_HOSTED = frozenset({"ollama", "vllm", "lmstudio", "llamacpp"})
 """Servers whose window the user chooses, where extra room may not fit."""
-_REASONS = re.compile(
-    r"""(?<![a-z0-9])(
+_REASONS = r"""(?ix)(?<![a-z0-9])(
         o[1-9](?![a-z0-9])
       | gpt-([5-9]|[1-9]\d)(?![\d])(?!.*-chat)
       | gpt-oss
@@ -370,22 +369,21 @@ _REASONS = re.compile(
       | deepseek-(reasoner|r\d|v[4-9])
       | grok-(3-mini|[4-9])(?!.*non-reasoning)
       | (qwq|magistral|minimax-m\d)
-    )|-thinking(?![a-z])""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_NEVER = re.compile(r"gpt-[34]|gpt-5.*-chat|claude-3(?![.-]7)|gemini-(1|2\.0)", re.IGNORECASE)
+    )|-thinking(?![a-z])"""
+"""Compiled when it is first needed, as the next one is."""
+_NEVER = r"(?i)gpt-[34]|gpt-5.*-chat|claude-3(?![.-]7)|gemini-(1|2\.0)"
 """Older models, some of which may not write more than a text."""
 
 
 def reasons_by_default(address: str) -> bool:
     """Whether a hosted model, by its name, reasons unless it is asked not to."""
     provider, _, model = address.partition("/")
-    return provider not in _IN_PROCESS | _SELF_HOSTED and _REASONS.search(model) is not None
+    return provider not in _IN_PROCESS | _SELF_HOSTED and re.search(_REASONS, model) is not None
 
 
 def reasoning_tokens_for(address: str, effort: Effort | None) -> int:
     """Tokens to allow beyond the text itself, because providers count reasoning as output."""
-    if address.partition("/")[0] in _IN_PROCESS or _NEVER.search(address):
+    if address.partition("/")[0] in _IN_PROCESS or re.search(_NEVER, address):
         return 0
     if effort is None:
         effort = _UNASKED if reasons_by_default(address) else "none"
