@@ -44,7 +44,7 @@ class Excess(NamedTuple):
 
 
 class Event(Struct, frozen=True, tag_field="type", tag=True):
-    """One thing that happened."""
+    """One thing that happened; the fields that a class names as `worded` are sentences, which no replay compares."""
 
     @property
     def of_cell(self) -> str:

@@ -229,8 +229,9 @@ def check_fields(value: Struct) -> None:
     hints, names = read_hints(type(value)), value.__struct_fields__
     usual = dict(zip(reversed(names), reversed(value.__struct_defaults__), strict=False))
     for name in names:
-        # Most are left as they are.
-        if (given := getattr(value, name)) is not usual.get(name, names):
+        given = getattr(value, name)
+        # Most fields of most structs are their defaults, whose types are known.
+        if name not in usual or given is not usual[name]:
             check_type(name, given, hints[name])
 
 
